@@ -86,7 +86,7 @@ const drawn = (page, since) =>
 async function open(what) {
   const page = await browser.page(daemon, { lang: "en" });
   await page.addInitScript(() => performance.setResourceTimingBufferSize(100_000));
-  await page.goto("/jobs");
+  await page.goto("/jobs?sort=name");
   await page.getByText("run-0", { exact: true }).first().waitFor();
   await page.evaluate(() => performance.clearResourceTimings());
   const look = await spending(page);

@@ -11,6 +11,7 @@ import {
   hparamsOf,
   isName,
   meanOf,
+  parametersOf,
   readJobs,
   scaleOf,
   writeJobs,
@@ -150,4 +151,13 @@ test("the mean of runs with different steps, and its band", () => {
   const late = meanOf([{ x: [0, 4], values: [1, 1] }, { x: [4, 8], values: [3, null] }], 9); // prettier-ignore
   assert.deepEqual([late.values[0], late.values[4], late.values[8]], [1, 2, null]);
   assert.deepEqual(meanOf([], 5).x, []);
+});
+
+test("hyperparameters: the event files' first, then what the command says beside them", () => {
+  const one = job("a", {}, ["-u", "train.py", "--lr", "0.1", "--batch-size=32", "--amp"]);
+  assert.deepEqual(parametersOf(one, { batch_size: "64" }), [
+    ["batch_size", "64"],
+    ["lr", "0.1"],
+    ["amp", "✓"],
+  ]);
 });

@@ -81,15 +81,18 @@ test("the line that says it", () => {
 
 test("a cause that fits into a row", () => {
   const job = (message: string): Job => ({ metadata: meta("broken", ""), status: { message } });
-  assert.equal(
-    shortCause(
-      job(
-        "PyTorchTrainingJob broken has failed: broken-c2b2b-worker-0 failed with exit code 1: KeyError",
-      ),
-    ),
-    "exit code 1: KeyError",
+  const broken = job(
+    "PyTorchTrainingJob broken has failed: broken-c2b2b-worker-0 failed with exit code 1: KeyError: 'a'; restartPolicy Never does not restart it",
   );
-  assert.equal(shortCause(job("The deadline is over.")), "The deadline is over.");
+  assert.equal(shortCause(broken, "en"), "exit code 1: KeyError: 'a'");
+  assert.equal(shortCause(broken, "zh"), "退出码 1：KeyError: 'a'");
+  const late = job("MPIJob late has failed: it ran longer than activeDeadlineSeconds (60 s)");
+  assert.equal(shortCause(late, "zh"), "late 失败：运行时间超过 activeDeadlineSeconds（60 秒）");
+  assert.equal(shortCause(job("The deadline is over."), "en"), "The deadline is over.");
+  assert.equal(
+    say("can never fit: asks 6 CPU (up to 1500m a pod), the node has 4", "zh"),
+    "无法调度：资源不足，请求 6 CPU（每个 Pod 最多 1500m），节点只有 4",
+  );
   assert.equal(sparkPath([3, null, 1], 12, 10), "M1.0 1.0M11.0 9.0");
   assert.equal(sparkPath([1], 12, 10), "");
 });

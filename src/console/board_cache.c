@@ -13,8 +13,10 @@
 
 #include "base/map.h"
 
-#define TURN_BYTES (192u * 1024u * 1024u) /* about a quarter of a second */
-#define TURN_LEAST_BYTES (1u * 1024u * 1024u)
+/* Some 30 ms: a question waits for at most two turns, and those of a hundred boards that are asked
+ * at once together take no longer. */
+#define TURN_BYTES (24u * 1024u * 1024u)
+#define TURN_LEAST_BYTES (256u * 1024u)
 #define WORKERS_LIMIT 2u /* of the pool's threads */
 
 struct board_cache_board {

@@ -7,6 +7,7 @@ import { lang, translator } from "../i18n/index.ts";
 import { trainingTexts } from "../i18n/training.ts";
 import { isOver } from "../lib/state.ts";
 import { exact } from "../lib/time.ts";
+import { Markdown } from "../ui/markdown.tsx";
 import { formatValue, runLabel } from "./points.ts";
 import { ridges, type Histogram } from "./ridges.ts";
 import "../style/media.css";
@@ -192,8 +193,7 @@ function Texts({ job, tag, seen }: CardProps) {
             {t("step")} {one.step}
           </dt>
           <dd>
-            {one.text}
-            {one.cut ? " …" : ""}
+            <Markdown text={one.cut ? `${one.text} …` : one.text} />
           </dd>
         </div>
       ))}

@@ -66,11 +66,14 @@ const SAID: Record<string, string> = {
   "more events wait than are kept: the oldest was given up": "等待的事件过多：最早的已放弃",
 };
 
+const ANSWERED = "the receiver answered ";
+
 /** What the server says of a delivery, in the reader's language; what is not known stays as it is. */
 export function sayDelivery(message: string, lang: Lang): string {
   if (lang === "en") return message;
-  const [, code, redirect] =
-    /^the receiver answered (\d+)(: redirects are not followed)?$/.exec(message) ?? [];
+  const [code, redirect] = message.startsWith(ANSWERED)
+    ? message.slice(ANSWERED.length).split(": ")
+    : [];
   if (code) return `接收方返回 ${code}${redirect ? "：不跟随重定向" : ""}`;
   if (/timeout was reached/i.test(message)) return `超时：${message}`;
   if (/resolve/i.test(message)) return `无法解析主机名：${message}`;

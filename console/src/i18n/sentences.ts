@@ -185,7 +185,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "which its nodeName names": "由 nodeName 指定",
   "the only one that its nodeSelector, affinity, tolerations and queue allow": "唯一可以运行的节点",
   "--gpus if the machine has more": "--gpus，如果本机还有 GPU",
-  "{} (up to {} a pod)": "{1}（每个 Pod 最多 {2}）",
+  "{} (up to {} a pod)": "{1+}（每个 Pod 最多 {2}）",
   " (what helps: smaller requests)": "（可以减少请求量）",
   " (what helps: smaller requests, or muster up with {})":
     "（可以减少请求量，或重新启动 muster up，加上 {1+}）",

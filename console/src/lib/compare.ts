@@ -104,7 +104,6 @@ export function distinct<T extends { name: string }>(
   columns: T[],
   valuesOf: (column: T) => (string | number | null)[],
 ): T[] {
-  const bare = (name: string): string => name.replace(/[-_.]/g, "").toLowerCase();
   const alike = (value: string | number | null): string | number | null =>
     value === null || value === "" || !Number.isFinite(Number(value)) ? value : Number(value);
   const kept: { name: string; values: (string | number | null)[] }[] = [];
@@ -175,6 +174,30 @@ export function figuresOf(tags: TagFigures[]): Map<string, Figures> {
 
 export function hparamsOf(tags: TagFigures[]): Facts {
   return Object.assign({}, ...tags.map((one) => one.hparams ?? {})) as Facts;
+}
+
+const bare = (name: string): string => name.replace(/[-_.]/g, "").toLowerCase();
+const LONGEST = 200; // what is longer is a program, no parameter
+
+/** What a run learns by: as its event files say it, then options of its command they do not have. An
+ * option of one letter is the interpreter's. */
+export function parametersOf(job: Job, hparams: Facts): [name: string, value: string][] {
+  const commands = (job.spec?.replicaSpecs ?? [])
+    .flatMap((one) => one.template?.spec?.containers ?? [])
+    .map(({ command = [], args = [] }) => [...command, ...args]);
+  const said = new Map(Object.entries(hparams));
+  const known = new Set([...said.keys()].map(bare));
+  for (const words of [job.spec?.mpiConfig?.script ?? [], ...commands])
+    for (const [name, value] of Object.entries(flagsOf(words).flags)) {
+      const word = name.replace(/^--/, "");
+      if (word.length < 2 || value.length > LONGEST || known.has(bare(word))) continue;
+      known.add(bare(word));
+      said.set(word, value);
+    }
+  // Numbers are what one looks for, folders what one does not.
+  const order = (value: string): number =>
+    value.startsWith("/") ? 2 : value !== "" && Number.isFinite(Number(value)) ? 0 : 1;
+  return [...said].sort((a, b) => order(a[1]) - order(b[1]));
 }
 
 // --- pictures -------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // Why a job failed, in words: which replica, how it ended, and what usually helps. Pure.
 import type { Job, Pod } from "../data/types.ts";
+import { causeOf, say } from "./say.ts";
 
 export interface Ending {
   pod: Pod;
@@ -188,9 +189,29 @@ export function sentenceOf(job: Job): string {
   return job.status?.message ?? failed?.message ?? "";
 }
 
-/** The sentence without "JOB has failed: POD failed with", which a row of that job says already. */
-export function shortCause(job: Job): string {
-  return sentenceOf(job)
-    .replace(/^.*? has failed: /, "")
-    .replace(/^\S+ failed with /, "");
+/** What became of the job after its cause, such as "the restart budget is spent (2 of 2)"; where the
+ * sentence has no such part, the sentence. */
+export function outcomeOf(job: Job, lang: "zh" | "en"): string {
+  const sentence = sentenceOf(job);
+  const said = say(sentence, lang);
+  const cause = causeOf(sentence);
+  const { name } = job.metadata;
+  if (cause === null) return said;
+  const before =
+    lang === "zh"
+      ? `${name} 失败：${say(cause, lang)}；`
+      : `${job.kind} ${name} has failed: ${cause}; `;
+  return said.startsWith(before) ? said.slice(before.length) : said;
+}
+
+/** What a row of the job says of its failure: without the job's and the replica's names and what
+ * restarts there were. */
+export function shortCause(job: Job, lang: "zh" | "en"): string {
+  const sentence = sentenceOf(job);
+  const cause = causeOf(sentence);
+  if (cause === null) return say(sentence, lang);
+  const [replica = ""] = cause.split(" ", 1);
+  const said = say(cause, lang);
+  const names = lang === "zh" ? `${replica} 失败，` : `${replica} failed with `;
+  return said.startsWith(names) ? said.slice(names.length) : said;
 }

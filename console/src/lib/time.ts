@@ -24,10 +24,10 @@ const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 // Making one costs more than using it a hundred times, and every row in sight does each second.
 const RELATIVE = {
   zh: new Intl.RelativeTimeFormat("zh-CN", { numeric: "auto" }),
-  en: new Intl.RelativeTimeFormat("en", { numeric: "auto" }),
+  en: new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" }),
 };
 
-/** "3 minutes ago", "3 分钟前". */
+/** "3 min. ago", "3 分钟前". */
 export function ago(ms: number, at: number): string {
   const seconds = Math.min(0, Math.round((ms - at) / 1000)); // a clock that is ahead of ours is not the future
   const [unit, size] = STEPS.find(([, one]) => Math.abs(seconds) >= one) ?? ["second", 1];

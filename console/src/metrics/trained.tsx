@@ -157,10 +157,16 @@ export function TrainedPanel(props: {
     () => [{ label: trained.tag, colour: "--curve-1", values: trained.values }],
     [trained],
   );
-  const pace = useMemo(
-    () => [{ label: t("pace"), colour: "--curve-8", values: trained.pace.perSecond }],
-    [trained],
-  );
+  // A part of time without a step, such as a validation, is in the pace of the next that has one.
+  const pace = useMemo(() => {
+    const { x, perSecond } = trained.pace;
+    const known = x.map((_, i) => i).filter((i) => perSecond[i] !== null);
+    const values = known.map((i) => perSecond[i]!);
+    return {
+      x: known.map((i) => x[i]!),
+      series: [{ label: t("pace"), colour: "--curve-8", values }],
+    };
+  }, [trained]);
   const { from, to } = props.window ?? {};
   const shared = {
     time: true,
@@ -200,12 +206,12 @@ export function TrainedPanel(props: {
           format={formatValue}
           fit
         />
-        {trained.pace.x.length ? (
+        {pace.x.length ? (
           <Chart
             {...shared}
             label={t("pace")}
-            x={trained.pace.x}
-            series={pace}
+            x={pace.x}
+            series={pace.series}
             format={formatValue}
           />
         ) : null}

@@ -20,7 +20,7 @@ export function Dropdown(props: {
     if (!open || !panel.current || !button.current) return;
     panel.current.showPopover?.();
     place(panel.current, button.current, "left");
-    panel.current.querySelector<HTMLElement>("input,button")?.focus({ preventScroll: true });
+    panel.current.querySelector<HTMLElement>("input,select,button")?.focus({ preventScroll: true });
     const outside = (event: Event): void => {
       if (!box.current?.contains(event.target as Node)) setOpen(false);
     };
@@ -41,10 +41,11 @@ export function Dropdown(props: {
       button.current?.focus();
     }
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-    const all = [...(panel.current?.querySelectorAll<HTMLElement>("input,button") ?? [])];
-    const at = all.indexOf(document.activeElement as HTMLElement);
+    const all = [...(panel.current?.querySelectorAll<HTMLElement>("input,select,button") ?? [])];
+    const focus = document.activeElement as HTMLInputElement;
+    const at = all.indexOf(focus);
     const next = all[(at + (event.key === "ArrowDown" ? 1 : all.length - 1)) % all.length];
-    if (!next || (document.activeElement as HTMLInputElement).type === "radio") return;
+    if (!next || focus.type === "radio" || focus.localName === "select") return; // theirs
     event.preventDefault();
     next.focus();
   };

@@ -1,6 +1,6 @@
 // A state as shape, word and colour.
 import type { Job } from "../data/types.ts";
-import { texts, translator } from "../i18n/index.ts";
+import { tc, texts, translator } from "../i18n/index.ts";
 import { failedReplicas } from "../lib/jobs.ts";
 import { stateOfJob, type State } from "../lib/state.ts";
 import { Icon } from "./icon.tsx";
@@ -34,6 +34,11 @@ const t = translator<State>(words);
 /** A phase of the API as the badge says it. */
 export function phaseWord(phase: string): string {
   return phase === "Failed" ? t("failed") : phase;
+}
+
+/** A resource as people call it; extended ones have a name only. */
+export function resourceWord(name: string): string {
+  return name === "cpu" ? "CPU" : name === "memory" ? tc("memory") : name;
 }
 
 const said = translator(

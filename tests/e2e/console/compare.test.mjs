@@ -47,6 +47,16 @@ const whole = (page, runs = RUNS) =>
     runs,
   );
 
+test("a job's own page has its hyperparameters, of event files and command", async () => {
+  const page = await shared.browser.page(shared.daemon, { lang: "en" });
+  await page.goto(`/jobs/default/PyTorchTrainingJob/${name(2)}`);
+  const part = page.locator("#parameters");
+  await part.getByText("lr = 0.1").waitFor();
+  await part.getByRole("heading", { name: "Hyperparameters" }).click();
+  assert.deepEqual((await part.locator("dt").allTextContents()).sort(), ["epochs", "lr", "optimizer"]);
+  await page.context().close();
+});
+
 test("ticked in the list, sorted by any metric, the same again by its address", async () => {
   const page = await shared.browser.page(shared.daemon, { lang: "en" });
   await page.goto("/jobs?q=sweep&sort=name");

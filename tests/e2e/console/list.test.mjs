@@ -17,7 +17,11 @@ const shared = withConsole([], async (daemon) => {
       JOBS,
       job(name, "true", { spec: paused, labels: { lr: String(i % 3), team: "vision" } }),
     );
-  await daemon.api("POST", JOBS, job("short", "true", { labels: { lr: "9" } }));
+  await daemon.api(
+    "POST",
+    JOBS,
+    job("short", "true", { labels: { lr: "9", "tag.muster.dev/baseline": "" } }),
+  );
   await daemon.phase("short", "Succeeded");
   for (const name of NAMES) await daemon.phase(name, "Paused");
 });
@@ -72,9 +76,9 @@ test("a click on a head sorts, another the other way round; the address has it",
 
 test("columns that were chosen are shown, whatever room there is", async () => {
   const page = await opened();
-  const columns = page.getByRole("button", { name: "显示列" });
+  const columns = page.getByRole("button", { name: "显示", exact: true });
   await columns.click();
-  const panel = page.getByRole("dialog", { name: "显示列" });
+  const panel = page.getByRole("dialog", { name: "显示" });
   const boxes = () =>
     panel.getByRole("checkbox").evaluateAll((all) => all.map((one) => one.checked));
   const heads = () => page.locator(".row.head [role=columnheader]").count();
@@ -114,6 +118,17 @@ test("search without case and by several words; filters drop down with counts", 
   assert.deepEqual(await shownNames(page), [NAMES[4]]);
   await page.getByRole("searchbox").fill("");
   await shown(7);
+  // What is chosen less often is behind one button: the lists that divide what there is.
+  assert.equal(await page.locator(".filters > button, .filters > .dropdown").count(), 6);
+  await page.getByRole("button", { name: "更多筛选" }).click();
+  const more = page.getByRole("dialog", { name: "更多筛选" });
+  assert.deepEqual(await more.locator("legend").allTextContents(), ["Tag"]);
+  await more.getByRole("checkbox", { name: "#baseline" }).check();
+  await shown(1);
+  assert.equal(new URL(page.url()).searchParams.get("tag"), "baseline");
+  await more.getByRole("checkbox", { name: "#baseline" }).uncheck();
+  await shown(7);
+  await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "标签" }).click();
   const panel = page.getByRole("dialog", { name: "标签" });
   const value = (name) => panel.locator("label", { hasText: name });

@@ -31,6 +31,82 @@ function training(name, replicas, more, resources = { cpu: "250m", memory: "512M
   return made;
 }
 
+/** What a week leaves behind: a sweep, failures of every kind, other people's projects, queues, notes. */
+async function mess(make) {
+  await daemon.api("POST", "/api/v1/namespaces", { metadata: { name: "speech-team" } });
+  const elsewhere = JOBS.replace("/default/", "/speech-team/");
+  const failing = {
+    "bert-oom":
+      "echo 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB' >&2; exit 1",
+    "llama-7b-sft-bad-args":
+      "echo 'train.py: error: unrecognized arguments: --learning-rate' >&2; exit 2",
+    "no-such-program": "exec trian.py",
+    "killed-by-somebody": "kill -9 $$",
+    "segfault-in-loader": "kill -SEGV $$",
+    "loss-is-nan": "echo 'step 120 loss: nan'; echo 'ValueError: loss is nan' >&2; exit 1",
+    "disk-full": "echo 'OSError: [Errno 28] No space left on device' >&2; exit 1",
+  };
+  for (const [name, script] of Object.entries(failing))
+    await make(job(name, script, { labels: { team: name.length % 2 ? "nlp" : "vision" } }));
+  for (const lr of ["1e-5", "3e-5", "1e-4", "3e-4", "1e-3"])
+    for (const [wd, seed] of [
+      ["0", 1],
+      ["0.01", 2],
+      ["0.1", 3],
+    ])
+      await make(
+        job(`sweep-lr-${lr}-weight-decay-${wd.replace(".", "-")}-seed-${seed}`, "sleep 0.1", {
+          labels: { sweep: "rates", lr, "weight-decay": wd, seed: String(seed) },
+          container: { resources: { requests: { cpu: "10m" } } },
+        }),
+      );
+  const noted = job("baseline-with-a-note", "sleep 1");
+  noted.metadata.labels = { ...noted.metadata.labels, "tag.muster.dev/baseline": "", team: "nlp" };
+  noted.metadata.annotations = {
+    "muster.dev/note":
+      "## 结论\n\n- 学习率 **0.1** 太高，`loss` 在第 3 轮发散\n- 下次用 0.01，见 [讨论](https://example.test/42)\n\n| lr | loss |\n|---|---|\n| 0.1 | 2.31 |\n| 0.01 | 0.42 |",
+  };
+  await make(noted);
+  const retried = job("flaky-network", 'echo "RuntimeError: Connection reset by peer" >&2; exit 1');
+  retried.spec.runPolicy = { backoffLimit: 2 };
+  await make(retried);
+  const wide = job("ranks-16-straggler", RANKS, {
+    replicas: 16,
+    container: { resources: { requests: { cpu: "10m" } } },
+  });
+  await make(wide);
+  for (let i = 0; i < 4; i++) {
+    const theirs = job(`asr-conformer-${i}`, "sleep 2");
+    theirs.metadata.namespace = "speech-team";
+    await make(theirs, elsewhere);
+  }
+  const queues = "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues";
+  await daemon.api("POST", queues, {
+    apiVersion: "scheduler.tensorstack.dev/v1beta1",
+    kind: "Queue",
+    metadata: { name: "research", namespace: "t9k-system" },
+    spec: {
+      priority: 20,
+      quota: { requests: { cpu: "1" } },
+      namespaceSelector: {
+        matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "Exists" }],
+      },
+    },
+  });
+  for (let i = 0; i < 4; i++)
+    await make(
+      job(`queued-ablation-${i}`, "sleep 600", {
+        container: { resources: { requests: { cpu: "600m" } } },
+        spec: { scheduler: { t9kScheduler: { queue: "research", priority: i * 10 } } },
+      }),
+    );
+  await daemon.phase("flaky-network", "Failed");
+  await daemon.phase("killed-by-somebody", "Failed");
+}
+
+const RANKS =
+  'i=0; while :; do i=$((i+1)); echo "epoch 1/9 step $i loss 0.$((9000-i)) throughput $((400-RANK))/s"; [ "$RANK" = 5 ] && sleep 1.7; sleep 0.6; done';
+
 async function prepare() {
   const make = (made, where = JOBS) => daemon.api("POST", where, made);
   fs.mkdirSync(path.join(daemon.folder, "curves"));
@@ -104,6 +180,7 @@ async function prepare() {
   const partly = job("ablation-no-dropout", '[ "$RANK" = 1 ] && exit 3; exit 0', { replicas: 2 });
   partly.spec.runPolicy = { cleanUpPolicy: "All" };
   await make(partly);
+  await mess(make);
   await make(training("bert-base-finetune", 2, ["--epochs", "3"], { cpu: "2", memory: "1Gi" }));
   await make(training("gpt2-small", 4, ["--epochs", "1"], { cpu: "1500m", memory: "1Gi" }));
   await daemon.until(
@@ -143,6 +220,37 @@ export const PAGES = [
   ["create-mpi", "/jobs/new?kind=MPIJob", (p) => p.locator(".create-form")],
   ["job", at("fashion-mnist-ddp"), (p) => p.locator(".log-line").first()],
   ["job-done", at("mnist-lr-005"), (p) => p.locator("main h1")],
+  ["job-note", at("baseline-with-a-note"), (p) => p.locator(".note table")],
+  ["job-queued", at("queued-ablation-0"), (p) => p.locator(".box.warn")],
+  ["job-killed", at("killed-by-somebody"), (p) => p.locator(".box.bad")],
+  ["job-retried", at("flaky-network"), (p) => p.locator(".box.bad pre")],
+  ["ranks", at("ranks-16-straggler", "metrics"), chart],
+  ["ranks-logs", at("ranks-16-straggler", "logs"), (p) => p.locator(".log-line").nth(3)],
+  [
+    "jobs-more",
+    "/jobs",
+    async (p) => {
+      await p.locator(".filters .dropdown button").nth(2).click();
+      return p.getByRole("dialog");
+    },
+  ],
+  [
+    "jobs-display",
+    "/jobs",
+    async (p) => {
+      await p.locator(".filters .dropdown button").nth(3).click();
+      return p.getByRole("dialog");
+    },
+  ],
+  ["notebooks", "/notebooks", (p) => p.locator("main h1")],
+  [
+    "notebook-new",
+    "/notebooks",
+    async (p) => {
+      await p.locator(".page-head button.primary").click();
+      return p.getByRole("dialog");
+    },
+  ],
   ["job-partly", at("ablation-no-dropout"), (p) => p.locator("main h1")],
   ["job-mpi", at("allreduce", "", "MPIJob"), (p) => p.locator("main h1")],
   ["job-failed", at(LONG), (p) => p.locator(".box.bad pre")],

@@ -58,6 +58,40 @@ test("a note and tags are written on the job's page and seen in the list", async
   await page.context().close();
 });
 
+test("a note's Markdown is shown, and nothing in it runs or leads astray", async () => {
+  const note = [
+    "## 结论",
+    "- **lr 0.1** 太高，见 [曲线](https://example.test/curve)",
+    "- `--epochs 3` [不要点](javascript:alert(1)) <img src=x onerror=alert(1)>",
+    "",
+    "| lr | loss |",
+    "|---|---|",
+    "| 0.1 | 2.3 |",
+  ].join("\n");
+  const of = { metadata: { annotations: { "muster.dev/note": note } } };
+  await shared.daemon.api("PATCH", `${JOBS}/three`, of, MERGE);
+  const page = await opened("/jobs/default/PyTorchTrainingJob/three");
+  const shown = page.locator(".remarks .note");
+  await shown.getByRole("heading", { name: "结论" }).waitFor();
+  assert.equal(await shown.locator("strong").textContent(), "lr 0.1");
+  assert.equal(await shown.locator("li code").textContent(), "--epochs 3");
+  assert.equal(await shown.getByRole("cell", { name: "2.3" }).count(), 1);
+  assert.deepEqual(
+    await shown.locator("a").evaluateAll((all) => all.map((one) => [one.href, one.rel])),
+    [["https://example.test/curve", "noopener noreferrer nofollow"]],
+  );
+  assert.equal(await shown.locator("img").count(), 0);
+  await shown.getByText("<img src=x onerror=alert(1)>").waitFor();
+  assert.deepEqual(await axe(page), []);
+  await shared.daemon.api(
+    "PATCH",
+    `${JOBS}/three`,
+    { metadata: { annotations: { "muster.dev/note": null } } },
+    MERGE,
+  );
+  await page.context().close();
+});
+
 test("a note that somebody else changes meanwhile is not overwritten unseen", async () => {
   const page = await opened("/jobs/default/PyTorchTrainingJob/two", { lang: "en" });
   await page.getByRole("button", { name: "Add a note or tags" }).click();
@@ -117,7 +151,7 @@ test("favourites are of this browser, and stay", async () => {
   const star = (name) => row(page, name).getByRole("button", { name: `收藏 ${name}` });
   await star("three").click();
   assert.equal(await star("three").getAttribute("aria-pressed"), "true");
-  await page.getByRole("button", { name: "收藏", exact: true }).click();
+  await page.getByRole("button", { name: "只显示收藏" }).click();
   assert.equal(new URL(page.url()).searchParams.get("favourites"), "1");
   await row(page, "one").waitFor({ state: "detached" });
   assert.deepEqual(await shownNames(page), ["three"]);
@@ -133,8 +167,8 @@ test("favourites are of this browser, and stay", async () => {
 test("a view keeps filters, order and columns under a name, and its link shows them to others", async () => {
   const page = await opened("/jobs?label=team%3Dnlp&sort=name");
   await row(page, "one").waitFor();
-  await page.getByRole("button", { name: "显示列" }).click();
-  await page.getByRole("dialog", { name: "显示列" }).getByLabel("项目").click();
+  await page.getByRole("button", { name: "显示", exact: true }).click();
+  await page.getByRole("dialog", { name: "显示" }).getByLabel("项目").click();
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "视图" }).click();
   await page.getByLabel("视图名称").fill("组");

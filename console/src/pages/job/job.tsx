@@ -24,7 +24,7 @@ import { toast } from "../../ui/toast.tsx";
 import { RemoveDialog } from "../jobs/remove.tsx";
 import { Lineage } from "./lineage.tsx";
 import { Overview } from "./overview.tsx";
-import { Remarks } from "./remarks.tsx";
+import { Remarks, RemarksButton } from "./remarks.tsx";
 import { Replicas } from "./replicas.tsx";
 import { Why } from "./why.tsx";
 import "../../style/job.css";
@@ -194,6 +194,7 @@ export default function JobPage(props: { ns: string; kind: string; name: string;
       <div class="page-head">
         <h1>{job.metadata.name}</h1>
         <Star job={job} />
+        <RemarksButton job={job} />
         <span class="dim" title={job.kind}>
           {shortKind(job.kind)}
         </span>

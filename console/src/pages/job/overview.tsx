@@ -1,7 +1,9 @@
 // The first tab, in the order people ask: what it does now and why, how far it is, whether it learns,
 // what it said last. Below, closed until somebody opens it, what the tutorials call basic information,
 // conditions and events.
-import { boardHref, useBoard } from "../../data/boards.ts";
+import { appHref } from "../../data/apps.ts";
+import { useBoard } from "../../data/boards.ts";
+import { TENSORBOARDS } from "../../data/kinds.ts";
 import type { Condition, Job, Pod, Progress } from "../../data/types.ts";
 import { tc, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
@@ -31,6 +33,7 @@ import { JobMark, stateExplained, StateMark } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { ConditionTable } from "./conditions.tsx";
 import { Events, useJobEvents } from "./events.tsx";
+import { Parameters } from "./parameters.tsx";
 import { Section } from "./section.tsx";
 import { TimeLine } from "./timeline.tsx";
 import type { TabProps } from "./job.tsx";
@@ -48,11 +51,7 @@ function BoardLink(props: { job: Job }) {
       </span>
     );
   return (
-    <a
-      href={boardHref(board.metadata.namespace ?? "default", board.metadata.name)}
-      target="_blank"
-      rel="noopener"
-    >
+    <a href={appHref(TENSORBOARDS, board)} target="_blank" rel="noopener">
       {board.status?.phase ?? "Pending"} ({t("openBoard")})
     </a>
   );
@@ -108,7 +107,7 @@ function Basics(props: { job: Job }) {
   const brief = [
     ...replicasByRole(job).map((one) => `${one.type}: ${one.count}`),
     `CPU ${pair("cpu", totals)}`,
-    `${t("memoryWord")} ${pair("memory", totals)}`,
+    `${tc("memory")} ${pair("memory", totals)}`,
   ];
   return (
     <Section id="basic" title={t("basic")} open={false} brief={brief.join(" · ")}>
@@ -315,7 +314,11 @@ function Alive(props: TabProps) {
             <h2>{t(state === "running" ? "liveTail" : "lastLines")}</h2>
             <a href={jobHref(props.job, "logs")}>{t("seeLog")}</a>
           </div>
-          <LiveTail pods={replicas} label={t("liveTail")} empty={t("noTail")} />
+          <LiveTail
+            pods={replicas}
+            label={t("liveTail")}
+            empty={t(isOver(props.job) ? "noOutput" : "noTail")}
+          />
         </section>
       ) : null}
     </div>
@@ -328,6 +331,7 @@ export function Overview(props: TabProps) {
     <div class="overview">
       <Now job={props.job} />
       <Alive {...props} />
+      <Parameters job={props.job} />
       <Types job={props.job} pods={props.pods} />
       <TimeLine job={props.job} pods={props.pods} events={events} />
       <Basics job={props.job} />

@@ -4,11 +4,12 @@ import { request } from "../../data/api.ts";
 import { corePath } from "../../data/kinds.ts";
 import { leavesAt } from "../../data/removal.ts";
 import type { Job, Pod } from "../../data/types.ts";
-import { tc, translator } from "../../i18n/index.ts";
+import { lang, tc, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import {
   exitWord,
   firstEnding,
+  outcomeOf,
   sentenceOf,
   tellingLine,
   tipFor,
@@ -73,9 +74,11 @@ function Failed(props: { job: Job; pods: Pod[] }) {
   return (
     <div class="box bad" role="region" aria-label={t("failedTitle")}>
       <h2>{t("failedTitle")}</h2>
-      <p>
-        <Said text={sentenceOf(props.job)} />
-      </p>
+      {ending ? null : (
+        <p>
+          <Said text={sentenceOf(props.job)} />
+        </p>
+      )}
       {ending ? (
         <>
           <p>
@@ -92,6 +95,7 @@ function Failed(props: { job: Job; pods: Pod[] }) {
               </>
             ) : null}
           </p>
+          <p title={sentenceOf(props.job)}>{outcomeOf(props.job, lang.value)}</p>
           <p>
             <b>{t("suggestion") + tc("colon")}</b>
             {t(

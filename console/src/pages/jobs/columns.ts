@@ -64,12 +64,14 @@ export function tableWidth(columns: readonly Column[], name: number): number {
   return columns.reduce((sum, one) => sum + WIDTH[one] + GAP, FIXED + name);
 }
 
+const TELEPHONE = 480; // where names have the whole row
+
 /** Of these columns, those that fit beside names of so many characters. */
 export function fitting(offered: readonly Column[], longest: number, width: number): Column[] {
   let left = [...offered];
   const name = nameWidth(longest, width);
   for (const one of GIVEN_UP) {
-    if (tableWidth(left, name) <= width || left.length <= 1) break;
+    if (tableWidth(left, name) <= width || (left.length <= 1 && width >= TELEPHONE)) break;
     left = left.filter((column) => column !== one);
   }
   return left;

@@ -23,16 +23,9 @@ const FIELD: Record<ListName, ListField> = {
   resource: "resources",
   project: "projects",
 };
-const ORDER: readonly ListName[] = [
-  "tag",
-  "label",
-  "phase",
-  "scheduler",
-  "queue",
-  "kind",
-  "resource",
-  "project",
-];
+/** What is asked for most has a button of its own, the rest is behind one. */
+const OWN: readonly ListName[] = ["phase", "label"];
+const REST: readonly ListName[] = ["tag", "kind", "queue", "scheduler", "resource", "project"];
 const SORTS = [
   "created",
   "name",
@@ -51,6 +44,8 @@ export function isSortable(column: string): column is Sortable {
   return (SORTS as readonly string[]).includes(column);
 }
 
+/** Of these even one value divides the jobs; of the others each job has one. */
+const SOME_HAVE: readonly ListName[] = ["tag", "resource"];
 const SEARCHED = 12; // values: with more of them one can type
 
 function valueWord(name: ListName, value: string): string {
@@ -60,26 +55,15 @@ function valueWord(name: ListName, value: string): string {
   return name === "phase" ? phaseWord(value) : value;
 }
 
-function Values(props: { jobs: Job[]; choice: Choice; name: ListName }) {
-  const { name } = props;
-  const [typed, setTyped] = useState("");
-  const chosen = props.choice[FIELD[name]];
-  const all = offers(props.jobs, props.choice, name);
-  const shown = all.filter(([value]) =>
-    valueWord(name, value).toLowerCase().includes(typed.toLowerCase()),
-  );
+function Boxes(props: {
+  name: ListName;
+  chosen: string[];
+  values: [value: string, count: number][];
+}) {
+  const { name, chosen } = props;
   return (
     <>
-      {all.length > SEARCHED ? (
-        <input
-          type="search"
-          aria-label={tc("search")}
-          placeholder={tc("search")}
-          value={typed}
-          onInput={(event) => setTyped(event.currentTarget.value)}
-        />
-      ) : null}
-      {shown.map(([value, count]) => (
+      {props.values.map(([value, count]) => (
         <label key={value} class="choice">
           <input
             type="checkbox"
@@ -90,6 +74,50 @@ function Values(props: { jobs: Job[]; choice: Choice; name: ListName }) {
           <span class="dim num">{count}</span>
         </label>
       ))}
+    </>
+  );
+}
+
+/** The values of one list or of several, with a field to find them by where they are many. */
+function Values(props: { jobs: Job[]; choice: Choice; names: readonly ListName[] }) {
+  const [typed, setTyped] = useState("");
+  const several = props.names.length > 1;
+  const lists = props.names
+    .map((name) => ({
+      name,
+      chosen: props.choice[FIELD[name]],
+      all: offers(props.jobs, props.choice, name),
+    }))
+    .filter((one) => !several || one.all.length > (SOME_HAVE.includes(one.name) ? 0 : 1));
+  const shown = lists
+    .map((one) => ({
+      ...one,
+      values: one.all.filter(([value]) =>
+        valueWord(one.name, value).toLowerCase().includes(typed.toLowerCase()),
+      ),
+    }))
+    .filter((one) => one.values.length > 0);
+  return (
+    <>
+      {lists.reduce((sum, one) => sum + one.all.length, 0) > SEARCHED ? (
+        <input
+          type="search"
+          aria-label={tc("search")}
+          placeholder={tc("search")}
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+      ) : null}
+      {shown.map(({ name, chosen, values }) =>
+        several ? (
+          <fieldset key={name} class="choices">
+            <legend>{t(name)}</legend>
+            <Boxes name={name} chosen={chosen} values={values} />
+          </fieldset>
+        ) : (
+          <Boxes key={name} name={name} chosen={chosen} values={values} />
+        ),
+      )}
       {shown.length ? null : <p class="dim">{tc("noData")}</p>}
     </>
   );
@@ -97,7 +125,8 @@ function Values(props: { jobs: Job[]; choice: Choice; name: ListName }) {
 
 function ColumnChoice(props: { columns: Column[]; onColumns: (next: Column[]) => void }) {
   return (
-    <>
+    <fieldset class="choices">
+      <legend>{t("columns")}</legend>
       {COLUMNS.map((one) => (
         <label key={one} class="choice">
           <input
@@ -114,27 +143,36 @@ function ColumnChoice(props: { columns: Column[]; onColumns: (next: Column[]) =>
           {one === "labels" ? t("label") : t(one)}
         </label>
       ))}
-    </>
+    </fieldset>
   );
 }
 
 function SortChoice(props: { sort: string }) {
+  const [, down, column] = /^(-?)(.*)$/.exec(props.sort)!;
+  const sortBy = (sort: string): void => setQuery({ sort: sort === "-created" ? null : sort });
   return (
-    <>
-      {SORTS.flatMap((one) =>
-        ["-", ""].map((sign) => (
-          <label key={sign + one} class="choice">
-            <input
-              type="radio"
-              name="sort"
-              checked={props.sort === sign + one}
-              onChange={() => setQuery({ sort: sign + one === "-created" ? null : sign + one })}
-            />
-            {t(one)} {sign ? "↓" : "↑"}
-          </label>
-        )),
-      )}
-    </>
+    <fieldset class="choices sorter">
+      <legend>{t("sorter")}</legend>
+      <select
+        aria-label={t("sorter")}
+        value={column}
+        onChange={(event) => sortBy(down! + event.currentTarget.value)}
+      >
+        {SORTS.map((one) => (
+          <option key={one} value={one}>
+            {t(one)}
+          </option>
+        ))}
+      </select>
+      <button
+        type="button"
+        aria-label={t(down ? "descending" : "ascending")}
+        title={t(down ? "descending" : "ascending")}
+        onClick={() => sortBy(down ? column! : `-${column}`)}
+      >
+        {down ? "↓" : "↑"}
+      </button>
+    </fieldset>
   );
 }
 
@@ -152,7 +190,22 @@ export function Filters(props: {
   onColumns: (next: Column[]) => void;
 }) {
   const { choice } = props;
-  const parts = ORDER.flatMap((name) => choice[FIELD[name]].map((value) => ({ name, value })));
+  const parts = [...OWN, ...REST].flatMap((name) =>
+    choice[FIELD[name]].map((value) => ({ name, value })),
+  );
+  const values = (names: readonly ListName[], word: string) => {
+    const chosen = names.reduce((sum, name) => sum + choice[FIELD[name]].length, 0);
+    return (
+      <Dropdown
+        key={word}
+        name={word}
+        label={chosen ? `${word} (${chosen})` : word}
+        on={chosen > 0}
+      >
+        {() => <Values jobs={props.jobs} choice={choice} names={names} />}
+      </Dropdown>
+    );
+  };
   return (
     <div class="filters">
       <input
@@ -164,23 +217,15 @@ export function Filters(props: {
         value={choice.q}
         onInput={(event) => setQuery({ q: event.currentTarget.value || null })}
       />
-      {ORDER.map((name) => (
-        <Dropdown
-          key={name}
-          name={t(name)}
-          label={
-            choice[FIELD[name]].length ? `${t(name)} (${choice[FIELD[name]].length})` : t(name)
-          }
-          on={choice[FIELD[name]].length > 0}
-        >
-          {() => <Values jobs={props.jobs} choice={choice} name={name} />}
-        </Dropdown>
-      ))}
-      <Dropdown name={t("columns")} label={t("columns")}>
-        {() => <ColumnChoice columns={props.columns} onColumns={props.onColumns} />}
-      </Dropdown>
-      <Dropdown name={t("sorter")} label={t("sorter")}>
-        {() => <SortChoice sort={choice.sort} />}
+      {OWN.map((name) => values([name], t(name)))}
+      {values(REST, t("moreFilters"))}
+      <Dropdown name={t("display")} label={t("display")}>
+        {() => (
+          <>
+            <SortChoice sort={choice.sort} />
+            <ColumnChoice columns={props.columns} onColumns={props.onColumns} />
+          </>
+        )}
       </Dropdown>
       <Views columns={props.ownColumns} />
       {parts.length || choice.sort !== "-created" ? (

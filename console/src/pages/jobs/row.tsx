@@ -71,10 +71,11 @@ function ProgressCell(props: { job: Job }) {
   if (state === "failed")
     return (
       <span class="dim" title={sayBoth(props.job.status?.message ?? "", lang.value)}>
-        {shortCause(props.job) || "-"}
+        {shortCause(props.job, lang.value) || "-"}
       </span>
     );
-  if (!p) return <span class="dim">-</span>;
+  const bar = p?.fraction !== undefined && !(isOver(props.job) && p.fraction >= 1);
+  if (!p || (p.loss === undefined && !bar && !p.message)) return <span class="dim">-</span>;
   const words = [];
   if (p.step !== undefined && p.loss !== undefined)
     words.push(t("stepLoss", { step: p.step, loss: lossText(p.loss) }));
@@ -85,12 +86,12 @@ function ProgressCell(props: { job: Job }) {
       {p.loss === undefined ? null : (
         <Spark job={props.job} label={t("lossCurve", { loss: lossText(p.loss) })} />
       )}{" "}
-      {p.fraction === undefined || (isOver(props.job) && p.fraction >= 1) ? null : (
+      {bar ? (
         <>
           <progress max={1} value={p.fraction} aria-label={t("progress")} />{" "}
-          {Math.round(p.fraction * 100)}%
+          {Math.round(p.fraction! * 100)}%
         </>
-      )}{" "}
+      ) : null}{" "}
       <span class="dim">{p.loss === undefined ? (p.message ?? "") : lossText(p.loss)}</span>
     </span>
   );

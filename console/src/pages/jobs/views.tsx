@@ -69,12 +69,13 @@ export function Views(props: { columns: Column[] | null }) {
     <>
       <button
         type="button"
-        class={only ? "on" : ""}
+        class={only ? "icon on" : "icon"}
         aria-pressed={only}
+        aria-label={t("onlyFavourites")}
         title={t("onlyFavourites")}
         onClick={() => setQuery({ favourites: only ? null : "1" })}
       >
-        <Icon of={StarIcon} size={14} /> {t("favourites")}
+        <Icon of={StarIcon} />
       </button>
       <Dropdown
         name={t("views")}

@@ -78,7 +78,11 @@ async function allPods(ns: string, signal: AbortSignal): Promise<Pod[]> {
   const started = pods.filter((pod) =>
     pod.status?.containerStatuses?.some((one) => one.state?.running ?? one.state?.terminated),
   );
-  started.sort((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp));
+  started.sort(
+    (a, b) =>
+      b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp) ||
+      a.metadata.name.localeCompare(b.metadata.name, "en", { numeric: true }),
+  );
   return [
     ...started,
     ...kept

@@ -9,6 +9,9 @@ import { jobHref } from "../../lib/jobs.ts";
 import { asked, byName, isHolding } from "../../lib/nodes.ts";
 import { formatQuantity, parseQuantity } from "../../lib/quantity.ts";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { resourceWord } from "../../ui/state.tsx";
+import { STATE_ICON } from "../../ui/state-icons.ts";
 import { Ago } from "../../ui/time.tsx";
 
 const t = translator(
@@ -52,7 +55,8 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
       <h2>
         <a href={`/nodes/${encodeURIComponent(node.metadata.name)}`}>{node.metadata.name}</a>{" "}
         <span class={ready?.status === "True" ? "state state-succeeded" : "state state-failed"}>
-          {ready?.status === "True" ? `✓ ${t("ready")}` : `✕ ${t("notReady")}`}
+          <Icon of={STATE_ICON[ready?.status === "True" ? "succeeded" : "failed"]} />{" "}
+          {t(ready?.status === "True" ? "ready" : "notReady")}
         </span>
       </h2>
       <p class="dim">
@@ -79,7 +83,7 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
                 const taken = used[name] ?? 0;
                 return (
                   <tr key={name}>
-                    <th scope="row">{name}</th>
+                    <th scope="row">{resourceWord(name)}</th>
                     <td class="num">{formatQuantity(name, taken)}</td>
                     <td class="num">{formatQuantity(name, all)}</td>
                     <td>
@@ -87,7 +91,7 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
                         min={0}
                         max={all || 1}
                         value={taken}
-                        aria-label={`${name} ${t("used")}`}
+                        aria-label={`${resourceWord(name)} ${t("used")}`}
                       />
                     </td>
                   </tr>
@@ -106,7 +110,7 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
                 <th scope="col">Pod</th>
                 {shown.map((name) => (
                   <th key={name} scope="col">
-                    {name}
+                    {resourceWord(name)}
                   </th>
                 ))}
               </tr>
@@ -177,7 +181,7 @@ export default function NodesPage(props: { name: string }) {
       ) : !shown.length ? (
         <Empty title={t("none")} />
       ) : (
-        <div class="cards">
+        <div class={shown.length > 1 ? "cards" : ""}>
           {shown.map((node) => (
             <NodeCard
               key={node.metadata.uid}

@@ -6,10 +6,12 @@ import { useJobs } from "../../data/jobs.ts";
 import { corePath, shortKind } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import type { Job, Node, Pod } from "../../data/types.ts";
-import { tc, translator } from "../../i18n/index.ts";
+import { lang, tc, translator } from "../../i18n/index.ts";
 import { overviewTexts } from "../../i18n/overview.ts";
+import { shortCause } from "../../lib/failure.ts";
 import { gpusOf, jobHref, lossText, queueOf, ranMs, totalsOf } from "../../lib/jobs.ts";
 import { formatQuantity, plainCores } from "../../lib/quantity.ts";
+import { sayBoth } from "../../lib/say.ts";
 import { seeAll, seen, unseen } from "../../lib/seen.ts";
 import { stateOfJob, type State } from "../../lib/state.ts";
 import { duration, exact, millis, now } from "../../lib/time.ts";
@@ -243,7 +245,9 @@ function Failures(props: { jobs: Job[] }) {
               </span>
             </div>
             <p class="item-why">
-              <Said text={job.status?.message ?? job.status?.reason ?? "-"} />
+              <span title={sayBoth(job.status?.message ?? "", lang.value)}>
+                {shortCause(job, lang.value) || (job.status?.reason ?? "-")}
+              </span>
             </p>
           </li>
         ))}

@@ -14,6 +14,9 @@ import { entriesOf, type Entry } from "../../lib/queues.ts";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { Said } from "../../ui/said.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { resourceWord } from "../../ui/state.tsx";
+import { STATE_ICON } from "../../ui/state-icons.ts";
 import { Ago } from "../../ui/time.tsx";
 import { QueueDialog } from "./dialog.tsx";
 
@@ -121,7 +124,7 @@ function Shares(props: { queue: Queue }) {
           const used = parseQuantity(held[name]) ?? 0;
           return (
             <tr key={name}>
-              <th scope="row">{name}</th>
+              <th scope="row">{resourceWord(name)}</th>
               <td class="num">{formatQuantity(name, used)}</td>
               <td class="num">{most === undefined ? t("noQuota") : formatQuantity(name, most)}</td>
               <td>
@@ -131,7 +134,7 @@ function Shares(props: { queue: Queue }) {
                     max={most || 1}
                     high={(most || 1) * 0.9}
                     value={used}
-                    aria-label={`${name} ${t("used")}`}
+                    aria-label={`${resourceWord(name)} ${t("used")}`}
                   />
                 )}
               </td>
@@ -229,9 +232,11 @@ function QueueCard(props: { queue: Queue; groups: PodGroup[]; may: boolean; onEd
         <h2>
           <a href={`/queues/${encodeURIComponent(name)}`}>{name}</a>{" "}
           <span class={closed ? "state state-failed" : "state state-succeeded"}>
-            {closed ? `■ ${t("isClosed")}` : `✓ ${t("isOpen")}`}
+            <Icon of={STATE_ICON[closed ? "stopped" : "succeeded"]} />{" "}
+            {t(closed ? "isClosed" : "isOpen")}
           </span>
         </h2>
+        <span class="grow" />
         {may ? (
           <span>
             <button type="button" onClick={turn}>
