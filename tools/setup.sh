@@ -3,7 +3,7 @@
 #
 #   build   what compiles muster
 #   demo    build, and what trains the examples: PyTorch, a dataset, build/venv
-#   test    demo, and what the tests use: cmocka, clang, a browser, kubectl 1.20 and 1.32 in build/bin
+#   test    demo, and what the tests use: cmocka, clang, a browser, shells, man, kubectl 1.20 and 1.32 in build/bin
 #   lint    build, and the checkers
 #   bench   build, and the load generator
 #   image   build, and what makes an image
@@ -25,7 +25,7 @@ build_packages=(gcc libc6-dev make pkg-config libuv1-dev libgnutls28-dev
 command -v npm >/dev/null || build_packages+=(nodejs npm)
 demo_packages=(python3 python3-numpy python3-torch dataset-fashion-mnist)
 test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq openssl procps python3-minimal python3-pip python3-yaml
-               openmpi-bin libopenmpi-dev python3-mpi4py chromium fonts-noto-cjk)
+               openmpi-bin libopenmpi-dev python3-mpi4py chromium fonts-noto-cjk zsh fish man-db)
 # What Horovod is built with, and what it imports.
 horovod_packages=(cmake g++ make libtorch-dev pybind11-dev python3-dev python3-setuptools python3-wheel
                   python3-cffi python3-cloudpickle python3-packaging python3-psutil python3-yaml)

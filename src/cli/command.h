@@ -55,6 +55,7 @@ enum exit_code command_main(int argc, char **argv);
 
 /* Help of one command, or of all when NULL. */
 void command_print_help(const struct command *c, struct buf *out);
+void command_print_exit_codes(struct buf *out);
 
 /* Says the error and answers the exit code that belongs to its reason. */
 enum exit_code command_fail(struct cli *cli, const struct err *e);
