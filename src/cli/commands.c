@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/suggest.h"
 
+/* clang-format off: one to a line */
 const struct command *const commands[] = {
     &command_up,
     &command_down,
@@ -18,6 +19,9 @@ const struct command *const commands[] = {
     &command_console,
     &command_exec,
     &command_events,
+    &command_top,
+    &command_ui,
+    &command_export,
     &command_stop,
     &command_resume,
     &command_scale,
@@ -39,6 +43,7 @@ const struct command *const commands[] = {
     &command_help,
     NULL,
 };
+/* clang-format on */
 
 static const struct {
     enum err_reason reason;

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "api/object.h"
+#include "api/status.h"
 #include "base/percent.h"
 #include "cli/home.h"
 #include "cli/suggest.h"
@@ -159,6 +160,54 @@ int session_get(struct session *s, const struct kind *k, const char *ns, const c
 
     client_get(s->transport, k, ns, name, on_answer, &a);
     return wait_for(&a);
+}
+
+struct fetch {
+    struct session *session;
+    struct buf *body;
+    struct err *err;
+    int result;
+    bool done;
+};
+
+/* It does not even know the path, or keeps it from who may not ask for any. */
+static bool is_foreign(const struct api_reply *reply)
+{
+    static const char words[] = "cannot get path";
+
+    if (reply->status == 404)
+        return reply->body_len == 0 || reply->body[0] != '{';
+    return reply->status == 403 && memmem(reply->body, reply->body_len, words, strlen(words));
+}
+
+static void on_fetched(void *arg, const struct api_reply *reply)
+{
+    struct fetch *f = arg;
+
+    f->done = true;
+    if (reply->status == 200)
+        buf_add(f->body, reply->body, reply->body_len);
+    else if (reply->status == 0)
+        f->result = err_set(f->err, ERR_UNAVAILABLE, "%.*s", (int)reply->body_len, reply->body);
+    else {
+        status_to_err(reply->status, reply->body, reply->body_len, f->err);
+        f->result = -EREMOTEIO;
+    }
+    if (f->body->failed)
+        f->result = err_set(f->err, ERR_INTERNAL, "the answer does not fit into memory");
+    if (reply->status != 0 && is_foreign(reply))
+        f->result = -ENOTSUP;
+    loop_stop(f->session->loop);
+}
+
+int session_fetch(struct session *s, const char *path, struct buf *body, struct err *err)
+{
+    struct fetch f = {.session = s, .body = body, .err = err};
+
+    transport_call(s->transport, &(struct api_call){.method = "GET", .path = path}, on_fetched, &f);
+    while (!f.done)
+        loop_run(s->loop);
+    return f.result;
 }
 
 int session_list(struct session *s, const struct kind *k, const char *ns, const char *query,

@@ -48,7 +48,10 @@ def digests(folder):
 class Packages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        run("make", "-C", str(ROOT), f"B={BUILD}", "packages")
+        # of both builds, whatever is committed meanwhile
+        epoch = run("git", "-C", str(ROOT), "log", "-1", "--format=%ct").strip()
+        cls.environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch}
+        run("make", "-C", str(ROOT), f"B={BUILD}", "packages", env=cls.environment)
         cls.tree, = PACKAGES.glob("muster-*-linux-*/")
         cls.deb, = PACKAGES.glob("*.deb")
         cls.wheel, = PACKAGES.glob("*.whl")
@@ -130,10 +133,9 @@ class Packages(unittest.TestCase):
                 (copy / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, copy / name)
         shutil.copytree(ROOT / "console/dist", copy / "console/dist")
-        epoch = run("git", "-C", str(ROOT), "log", "-1", "--format=%ct").strip()
         (copy / "console/dist/HASH").touch()
         run("make", "-j2", "-C", str(copy), f"CC={os.environ.get('CC', 'gcc')}", "packages",
-            env={**os.environ, "SOURCE_DATE_EPOCH": epoch, "CCACHE_DISABLE": "1"})
+            env={**self.environment, "CCACHE_DISABLE": "1"})
         self.assertEqual(digests(copy / "build/package"), digests(PACKAGES))
 
     def other_releases(self):
