@@ -1,6 +1,7 @@
 /* cmd_events.c - `muster events`: what happened to a job and its pods, or in a namespace. */
 #include "cli/job_events.h"
 #include "cli/output.h"
+#include "cli/words.h"
 
 struct events_options {
     struct session_options session;
@@ -46,7 +47,7 @@ static int events(struct cli *cli, const struct events_options *o, const char *n
         print_table(cli, list, clock_now_ms(loop_clock(s->loop)));
     else
         talk_note(&cli->talk, "no events%s; they are kept for a while only",
-                  o->warnings ? " that warn" : "");
+                  o->warnings ? words(" that warn") : "");
     return 0;
 }
 

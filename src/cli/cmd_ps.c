@@ -9,6 +9,7 @@
 #include "cli/live.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/words.h"
 
 struct ps_options {
     struct session_options session;
@@ -88,10 +89,10 @@ static int show(struct cli *cli, const struct ps_options *o, struct session *s, 
         return r < 0 ? r : 0;
     if (json_len(json_get(list, "items")) == 0)
         talk_note(&cli->talk, "no jobs%s%s%s; start one with: muster run FILE",
-                  o->selector            ? " with these labels"
-                  : o->phase || o->queue ? " of these"
+                  o->selector            ? words(" with these labels")
+                  : o->phase || o->queue ? words(" of these")
                                          : "",
-                  o->all ? "" : " in namespace ", o->all ? "" : s->ns);
+                  o->all ? "" : words(" in namespace "), o->all ? "" : s->ns);
     else
         print_table(cli, o, list, clock_now_ms(loop_clock(s->loop)));
     return 0;

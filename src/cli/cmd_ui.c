@@ -20,6 +20,7 @@
 #include "cli/live.h"
 #include "cli/output.h"
 #include "cli/tame.h"
+#include "cli/words.h"
 
 #define EVERY_MS 1000
 #define SCREEN_ON "\033[?1049h\033[?25l"
@@ -121,8 +122,8 @@ static const char *bar_text(const struct ui *u)
         ['s'] = "stop the job? y/n", ['r'] = "resume the job? y/n", ['d'] = "remove the job? y/n"};
 
     if (u->asked)
-        return questions[u->asked];
-    return *u->said ? u->said : keys[u->view];
+        return words(questions[u->asked]);
+    return *u->said ? u->said : words(keys[u->view]);
 }
 
 /* Which of len has the uid; moved by what was pressed. The chosen one's uid is kept. */
@@ -167,7 +168,7 @@ static void draw_list(struct ui *u, struct json *list, struct buf *out)
     job_table_write(u->session->arena, list, clock_now_ms(loop_clock(u->session->loop)), u->columns,
                     (struct job_table_shape){.all = u->options->all}, &text);
     if (len == 0) {
-        add_line(u, out, "no jobs; start one with: muster run -- python train.py", false);
+        add_line(u, out, words("no jobs; start one with: muster run -- python train.py"), false);
         n = 1;
     } else {
         char *rest = strchr(text.data, '\n');
@@ -329,9 +330,9 @@ static void carry_out(struct ui *u, const struct json *job)
 
     (void)snprintf(u->said, sizeof(u->said), "%s: %s", object_name(job),
                    r                     ? err.text
-                   : u->confirmed == 'd' ? "removed"
-                   : u->confirmed == 's' ? "stopped"
-                                         : "resumed");
+                   : u->confirmed == 'd' ? words("removed")
+                   : u->confirmed == 's' ? words("stopped")
+                                         : words("resumed"));
     u->confirmed = 0;
 }
 

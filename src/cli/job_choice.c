@@ -1,5 +1,6 @@
 /* job_choice.c - see job_choice.h. */
 #include "cli/job_choice.h"
+#include "cli/words.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -122,9 +123,9 @@ int job_choice_set_paused(void *arg, struct session *s, const struct kind *k,
     struct json *mode = json_make_object(a, json_make_object(a, patch, "spec"), "runMode");
 
     if (job_is_finished(job)) {
-        err_set(err, ERR_CONFLICT, "job '%s' has ended already (%s)", object_name(job),
+        err_set(err, ERR_CONFLICT, words("job '%s' has ended already (%s)"), object_name(job),
                 job_phase(job));
-        err_hint(err, "run it again with: muster rerun %s", object_name(job));
+        err_hint(err, words("run it again with: muster rerun %s"), object_name(job));
         return -EEXIST;
     }
     json_set_string(a, metadata, "uid", object_uid(job));

@@ -17,6 +17,8 @@ struct live {
     struct cache *caches[JOB_KINDS_LIMIT];
     struct clock_timer *timer;
     bool changed, urgent, stopped;
+    char typed[256]; /* not looked at yet */
+    size_t typed_len;
     struct err *err;
 };
 
@@ -98,21 +100,34 @@ static size_t read_key(const char *text, size_t len, int *ret)
     return 1;
 }
 
+/* One at a time, with a drawing between: a key means what is on the screen. */
+static void take_key(struct live *l)
+{
+    int key;
+    size_t n;
+
+    if (l->typed_len == 0)
+        return;
+    n = read_key(l->typed, l->typed_len, &key);
+    l->typed_len -= n;
+    memmove(l->typed, l->typed + n, l->typed_len);
+    l->options->key(l->options->arg, l, key);
+    l->urgent = true;
+}
+
 static void on_input(void *arg, unsigned events)
 {
     struct live *l = arg;
-    char text[256];
-    ssize_t len = read(STDIN_FILENO, text, sizeof(text));
+    size_t room = sizeof(l->typed) - l->typed_len;
+    char spare[64]; /* what is typed ahead of a full buffer is lost */
+    ssize_t len = room ? read(STDIN_FILENO, l->typed + l->typed_len, room)
+                       : read(STDIN_FILENO, spare, sizeof(spare));
 
     (void)events;
     if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR))
         l->stopped = true;
-    for (size_t at = 0; len > 0 && at < (size_t)len;) {
-        int key;
-
-        at += read_key(text + at, (size_t)len - at, &key);
-        l->options->key(l->options->arg, l, key);
-    }
+    if (len > 0 && room)
+        l->typed_len += (size_t)len;
     l->urgent = true;
     loop_stop(l->loop);
 }
@@ -184,7 +199,11 @@ static int run(struct live *l, struct err *err)
             loop_run(l->loop);
             continue;
         }
+        take_key(l);
+        if (l->stopped)
+            break;
         r = draw(l, err);
+        l->urgent = l->urgent || l->typed_len;
         drawn = true;
         if (l->options->every_ms && !l->timer)
             l->timer = clock_start(loop_clock(l->loop), l->options->every_ms, on_timer, l);
