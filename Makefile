@@ -9,6 +9,7 @@
 #   make test-upstream     client-go and controller-runtime, built from Go modules, against `muster up`
 #   make install    below $(DESTDIR)$(PREFIX), with man pages, completion and systemd units
 #   make tarball deb wheel   packages into build/package: any Linux with glibc 2.34, Debian and Ubuntu, Python
+#   make docs       the documents as a site in build/site     make reference   docs/reference anew from the kinds' tables
 #   make deploy     a kustomization and a Helm chart into build/deploy      make image   an image, with buildah
 #
 # B=DIR builds elsewhere, CC=clang with clang, SAN=1 with ASan+UBSan, V=1 shows the commands, CONSOLE=0 leaves the web
@@ -236,6 +237,14 @@ deb: $(B)/muster
 wheel: tarball
 	@SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} python3 python/build_wheel.py $(PACKAGE)/muster-*-linux-*/ $(PACKAGE)
 packages: deb wheel
+
+.PHONY: docs reference
+reference: $(B)/muster
+	@python3 tools/reference.py $(B)/muster docs/reference
+docs: reference
+	@tools/setup.sh docs
+	@mkdocs build -q --strict
+	@echo "build/site/index.html"
 
 # Branches of src/core that its unit tests take; fails below 95 %.
 COVERAGE = build/coverage
