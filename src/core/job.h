@@ -36,7 +36,7 @@ struct job_snapshot {
     /* true on one machine, where replicas share the network: MASTER_PORT is leased. On a cluster it
      * is a constant. */
     bool shared_network;
-    const char *random; /* that nobody knows, another each time; NULL: there is none */
+    const char *random; /* unpredictable, new on every call; NULL: unavailable */
     int64_t now_ms;
 };
 
