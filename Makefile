@@ -7,6 +7,9 @@
 #   make sim SEEDS=10000   the simulator (SEED=42: that run's timeline)
 #   make fuzz SECONDS=60   what strangers may send, sanitized
 #   make test-upstream     client-go and controller-runtime, built from Go modules, against `muster up`
+#   make install    below $(DESTDIR)$(PREFIX), with man pages, completion and systemd units
+#   make tarball deb wheel   packages into build/package: any Linux with glibc 2.34, Debian and Ubuntu, Python
+#   make docs       the documents as a site in build/site     make reference   docs/reference anew from the kinds' tables
 #   make deploy     a kustomization and a Helm chart into build/deploy      make image   an image, with buildah
 #
 # B=DIR builds elsewhere, CC=clang with clang, SAN=1 with ASan+UBSan, V=1 shows the commands, CONSOLE=0 leaves the web
@@ -28,7 +31,8 @@ WARNINGS = -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-pro
 HARDEN   = -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 SANITIZE = -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS   = -std=gnu17 -g -D_GNU_SOURCE -Isrc $(WARNINGS) $(if $(filter 1,$(SAN)),$(SANITIZE),$(HARDEN)) $(EXTRA_CFLAGS)
-LDFLAGS  = $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined,-pie -Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) \
+# No build id: it covers the debug information, which names the build's folder, and packages are to be the same anywhere.
+LDFLAGS  = -Wl,--build-id=none $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined,-pie -Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) \
            $(EXTRA_LDFLAGS)
 LDLIBS   = -luv -lgnutls -lsqlite3 -lyaml -lpcre2-8 -lz -lpthread -ldl -lm
 comma    = ,
@@ -215,6 +219,32 @@ image:
 	@tools/setup.sh image
 	@$(MAKE) $(B)/muster
 	@tools/image.sh $(B)/muster $(IMAGE)
+
+PREFIX ?= /usr/local
+PACKAGE = $(B)/package
+.PHONY: install tarball deb wheel packages
+install: $(B)/muster
+	@tools/package.sh install $(B)/muster "$(DESTDIR)" "$(PREFIX)"
+# Its libraries are looked for beside it first, those of its libraries too: hence no new dtags.
+$(B)/muster-portable: $(B)/muster
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib/muster' $(B)/obj/main.o \
+	    -Wl,--start-group $(foreach l,$(WITH_CODE),$(call lib,$(l))) -Wl,--end-group $(LDLIBS) -o $@
+tarball: $(B)/muster-portable
+	@mkdir -p $(PACKAGE) && tools/package.sh tarball $< $(PACKAGE)
+deb: $(B)/muster
+	@tools/package.sh deb $< $(PACKAGE)
+wheel: tarball
+	@SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} python3 python/build_wheel.py $(PACKAGE)/muster-*-linux-*/ $(PACKAGE)
+packages: deb wheel
+
+.PHONY: docs reference
+reference: $(B)/muster
+	@python3 tools/reference.py $(B)/muster docs/reference
+docs: reference
+	@tools/setup.sh docs
+	@mkdocs build -q --strict
+	@echo "build/site/index.html"
 
 # Branches of src/core that its unit tests take; fails below 95 %.
 COVERAGE = build/coverage

@@ -222,6 +222,8 @@ with_any_build() {
         python "${short%.py}" "$script"
     done
     node_tests "console" console/test.mjs
+    # builds everything a second time
+    SCRIPT_TIMEOUT=2400 python package/package_test tests/package/package_test.py
 }
 
 # half NAME COMMAND...: what COMMAND counted is left in a file, because it runs in a process of its own.

@@ -22,4 +22,8 @@ The job is done; its daemon is still running. Look around:
   kubectl get pytorchtrainingjobs,pods     any kubectl works
   kubectl describe pytorchtrainingjob ddp
   build/muster down                        stops the control plane
+
+The console, signed in (the address is good once; build/muster console prints another):
+
+  $($muster console 2>/dev/null | grep -o 'http://[^ ]*' | head -n 1)
 TEXT

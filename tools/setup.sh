@@ -3,8 +3,9 @@
 #
 #   build   what compiles muster
 #   demo    build, and what trains the examples: PyTorch, a dataset, build/venv
-#   test    demo, and what the tests use: cmocka, clang, a browser, kubectl 1.20 and 1.32 in build/bin
+#   test    demo, and what the tests use: cmocka, clang, a browser, shells, man, kubectl 1.20 and 1.32 in build/bin
 #   lint    build, and the checkers
+#   docs    what makes the site of the documents
 #   bench   build, and the load generator
 #   image   build, and what makes an image
 #   cluster a Go, which knows where modules come from, and what the older muster of the upgrade's test is built with
@@ -15,7 +16,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 log=build/setup.log
 
-usage() { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 say() { echo "setup: $*"; }
 die() { echo "setup: $*" >&2; exit 1; }
 
@@ -25,11 +26,12 @@ build_packages=(gcc libc6-dev make pkg-config libuv1-dev libgnutls28-dev
 command -v npm >/dev/null || build_packages+=(nodejs npm)
 demo_packages=(python3 python3-numpy python3-torch dataset-fashion-mnist)
 test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq openssl procps python3-minimal python3-pip python3-yaml
-               openmpi-bin libopenmpi-dev python3-mpi4py chromium fonts-noto-cjk)
+               openmpi-bin libopenmpi-dev python3-mpi4py chromium fonts-noto-cjk zsh fish man-db mkdocs)
 # What Horovod is built with, and what it imports.
 horovod_packages=(cmake g++ make libtorch-dev pybind11-dev python3-dev python3-setuptools python3-wheel
                   python3-cffi python3-cloudpickle python3-packaging python3-psutil python3-yaml)
 lint_packages=(clang-tidy clang-format cppcheck shellcheck)
+docs_packages=(mkdocs python3-yaml)
 image_packages=(binutils buildah debootstrap)
 cluster_packages=(libmicrohttpd-dev)
 command -v go >/dev/null || cluster_packages+=(golang-go)
@@ -225,6 +227,7 @@ phase() {
            kubectl_from 1.32 trixie kubectl ;;
     lint)  packages lint "${build_packages[@]}" "${lint_packages[@]}"; npm_packages lint ;;
     bench) packages bench "${build_packages[@]}" "${bench_packages[@]}" ;;
+    docs)  packages docs "${docs_packages[@]}" ;;
     image) packages image "${build_packages[@]}" "${image_packages[@]}" ;;
     cluster) packages cluster "${cluster_packages[@]}" ;;
     *)     usage ;;

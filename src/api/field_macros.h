@@ -23,9 +23,9 @@
 #define F_STRS(n, d, ...) F_LIST(FIELD_STRING, n, d, ##__VA_ARGS__)
 #define F_STR_MAP(n, d, ...) F_MAP(FIELD_STRING, n, d, ##__VA_ARGS__)
 /* What most kinds have: spec, status, and in it conditions (condition_fields of pod_fields.h). */
-#define F_SPEC(f, ...) F_OBJ("spec", f, "What is wanted.", P(2), ##__VA_ARGS__)
+#define F_SPEC(f, ...) F_OBJ("spec", f, "Desired state.", P(2), ##__VA_ARGS__)
 #define F_STATUS(f, ...) \
-    F_OBJ("status", f, "What is.", P(3), .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY, ##__VA_ARGS__)
+    F_OBJ("status", f, "Observed state.", P(3), .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY, ##__VA_ARGS__)
 #define F_CONDITIONS(f, d, ...) \
     F_OBJS("conditions", f, d, .flags = FIELD_KEEP_UNKNOWN, ##__VA_ARGS__)
 /* A metav1.Condition has 4, 5 and 6. */

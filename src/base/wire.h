@@ -101,7 +101,7 @@ static inline bool wire_next(struct wire *w, struct wire_field *ret)
     case WIRE_FIXED32:
         return wire_fixed(w, 4, &ret->number_value);
     }
-    w->bad = true; /* groups, which nobody writes any more, and garbage */
+    w->bad = true; /* obsolete group fields, and garbage */
     return false;
 }
 

@@ -79,42 +79,6 @@ static struct board_view view_of(const struct board_view *v, size_t i)
 
 /* --- asking ----------------------------------------------------------------------------- */
 
-struct raw_answer {
-    struct loop *loop;
-    struct buf *body;
-    struct err *err;
-    bool done, foreign;
-};
-
-/* It does not even know the path, or keeps it from who may not ask for any. */
-static bool is_foreign(const struct api_reply *reply)
-{
-    static const char words[] = "cannot get path";
-
-    if (reply->status == 404)
-        return reply->body_len == 0 || reply->body[0] != '{';
-    return reply->status == 403 && memmem(reply->body, reply->body_len, words, strlen(words));
-}
-
-static void on_raw(void *arg, const struct api_reply *reply)
-{
-    struct raw_answer *a = arg;
-
-    a->done = true;
-    if (reply->status == 200)
-        buf_add(a->body, reply->body, reply->body_len);
-    else if (reply->status == 0)
-        err_set(a->err, ERR_UNAVAILABLE, "%.*s", (int)reply->body_len, reply->body);
-    else if (is_foreign(reply)) {
-        a->foreign = true;
-        err_set(a->err, ERR_NOT_FOUND,
-                "this API server has no curves: mount the claim they are on, and see them with "
-                "muster console --kubeconfig --volume");
-    } else
-        status_to_err(reply->status, reply->body, reply->body_len, a->err);
-    loop_stop(a->loop);
-}
-
 static void add_param(struct buf *path, const char *name, const char *value)
 {
     if (!value)
@@ -128,24 +92,21 @@ static int ask(const struct board_view *v, const char *what, const char *tag, co
                struct buf *body, struct err *err)
 {
     struct buf path = BUF_INIT(64u * 1024u);
-    struct raw_answer a = {.loop = v->session->loop, .body = body, .err = err};
+    int r;
 
     buf_addf(&path, "/board/api/%s/%s/%s/%s", v->kind->plural, object_namespace(v->job),
              object_name(v->job), what);
     add_param(&path, "run", v->options->run);
     add_param(&path, "tag", tag);
     add_param(&path, "width", width);
-    if (!path.failed)
-        transport_call(v->session->transport,
-                       &(struct api_call){.method = "GET", .path = path.data}, on_raw, &a);
-    while (!path.failed && !a.done)
-        loop_run(v->session->loop);
-    if (path.failed || body->failed)
-        err_set(err, ERR_INTERNAL, "the answer does not fit into memory");
+    r = path.failed ? err_set(err, ERR_INTERNAL, "the path is too long")
+                    : session_fetch(v->session, path.data, body, err);
     buf_release(&path);
-    if (!err_is_set(err))
-        return 0;
-    return a.foreign ? -ENOTSUP : -1;
+    if (r == -ENOTSUP)
+        err_set(err, ERR_NOT_FOUND,
+                "this API server has no curves: mount the claim they are on, and see them with "
+                "muster console --kubeconfig --volume");
+    return r;
 }
 
 static struct json *ask_json(const struct board_view *v, struct arena *a, const char *what,

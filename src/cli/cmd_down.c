@@ -12,6 +12,7 @@
 #include "cli/common_options.h"
 #include "cli/daemon.h"
 #include "cli/home.h"
+#include "cli/words.h"
 
 #define STOP_TIMEOUT_MS 60000
 
@@ -33,7 +34,7 @@ static int open_holder(const struct home *home, struct home_holder *ret, struct 
     if (r < 0)
         return r;
     if (r == 0)
-        return err_set(err, ERR_NOT_FOUND, "muster is not up (data folder %s)", home->dir);
+        return err_set(err, ERR_NOT_FOUND, words("muster is not up (data folder %s)"), home->dir);
     if (ret->pid == 0) {
         err_set(err, ERR_CONFLICT, "muster is just starting or stopping on %s", home->dir);
         err_hint(err, "try again in a moment");

@@ -1,13 +1,7 @@
 /* cmd_events.c - `muster events`: what happened to a job and its pods, or in a namespace. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "api/object.h"
-#include "base/timefmt.h"
-#include "cli/columns.h"
+#include "cli/job_events.h"
 #include "cli/output.h"
-#include "cli/session.h"
-#include "core/job.h"
+#include "cli/words.h"
 
 struct events_options {
     struct session_options session;
@@ -24,80 +18,13 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static int64_t last_seen(const struct json *event)
+static void print_table(struct cli *cli, const struct json *list, int64_t now_ms)
 {
-    int64_t last = object_time(event, "lastTimestamp");
-
-    return last ? last : object_time(event, "eventTime");
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct json *x = *(struct json *const *)a, *y = *(struct json *const *)b;
-    int64_t x_ms = last_seen(x), y_ms = last_seen(y);
-
-    return x_ms != y_ms ? (x_ms < y_ms ? -1 : 1)
-                        : strverscmp(object_resource_version(x), object_resource_version(y));
-}
-
-/* Of the job itself, its PodGroup or one of its pods, also one that is gone. */
-static bool is_about(struct arena *a, const struct json *event, const struct json *job)
-{
-    const struct json *about = json_get(event, "involvedObject");
-    const char *name = json_get_string(about, "name", "");
-    const char *child = job_child_name(a, job);
-    size_t len = child ? strlen(child) : 0;
-
-    return json_string_is(json_get(about, "uid"), object_uid(job)) ||
-           (child && strncmp(name, child, len) == 0 && (!name[len] || name[len] == '-'));
-}
-
-static void write_table(struct cli *cli, const struct json *list, int64_t now_ms)
-{
-    static const char *const header[] = {"LAST", "COUNT", "TYPE", "REASON", "OBJECT", "MESSAGE"};
     struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
-    struct columns table;
 
-    columns_init(&table, header, ELEMS(header));
-    json_each (event, json_get(list, "items")) {
-        char age[TIME_TEXT_SIZE];
-
-        columns_add(&table, time_age(now_ms - last_seen(event), age));
-        columns_addf(&table, "%lld", (long long)json_get_int(event, "count", 1));
-        columns_add(&table, json_get_string(event, "type", ""));
-        columns_add(&table, json_get_string(event, "reason", ""));
-        columns_add(&table, json_string(json_at(event, "involvedObject", "name"), ""));
-        columns_add(&table, json_get_string(event, "message", ""));
-    }
-    columns_write(&table, cli->talk.columns, &out);
+    job_events_write(list, now_ms, cli->talk.columns, &out);
     output_text(&out);
-    columns_release(&table);
     buf_release(&out);
-}
-
-/* The wanted ones, oldest first. */
-static struct json *choose(const struct events_options *o, struct arena *a, struct json *list,
-                           const struct json *job)
-{
-    struct json *items = json_get_mut(list, "items"), *chosen = json_new_object(a), *out;
-    struct json **all = arena_alloc(a, max_size(json_len(items), 1) * sizeof(*all));
-    size_t n = 0;
-
-    json_set_string(a, chosen, "apiVersion", "v1");
-    json_set_string(a, chosen, "kind", "List");
-    out = json_make_array(a, chosen, "items");
-    for (struct json *e = json_first_mut(items); e && all; e = e->next)
-        if ((!job || is_about(a, e, job)) &&
-            (!o->warnings || json_string_is(json_get(e, "type"), "Warning")))
-            all[n++] = e;
-    if (n)
-        qsort(all, n, sizeof(struct json *), by_time);
-    for (size_t i = 0; i < n; i++) {
-        json_set_string(a, all[i], "apiVersion", "v1");
-        json_set_string(a, all[i], "kind", "Event");
-        (void)json_append(out, json_clone(a, all[i]));
-    }
-    return all ? chosen : NULL;
 }
 
 static int events(struct cli *cli, const struct events_options *o, const char *name,
@@ -110,20 +37,17 @@ static int events(struct cli *cli, const struct events_options *o, const char *n
     if (r == 0 && name)
         r = session_find_job(s, name, &k, &job, err);
     if (r == 0)
-        r = session_list(s, &kind_event, s->ns, NULL, &list, err);
+        r = job_events_find(s, job, o->warnings, &list, err);
     if (r)
         return r;
-    list = choose(o, s->arena, list, job);
-    if (!list)
-        return err_set(err, ERR_INTERNAL, "out of memory");
     r = output_list(o->format, list, err);
     if (r)
         return r < 0 ? r : 0;
     if (json_len(json_get(list, "items")))
-        write_table(cli, list, clock_now_ms(loop_clock(s->loop)));
+        print_table(cli, list, clock_now_ms(loop_clock(s->loop)));
     else
         talk_note(&cli->talk, "no events%s; they are kept for a while only",
-                  o->warnings ? " that warn" : "");
+                  o->warnings ? words(" that warn") : "");
     return 0;
 }
 

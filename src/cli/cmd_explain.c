@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/suggest.h"
+#include "cli/words.h"
 
 #define PIPE_COLUMNS 80u
 #define DEPTH_LIMIT 12u
@@ -124,7 +125,7 @@ static const struct kind *find_kind(const char *word, size_t len, struct err *er
     for (size_t i = 0; kinds[i]; i++)
         if (!kinds[i]->refused)
             suggest_offer(&near, kinds[i]->singular);
-    err_set(err, ERR_NOT_FOUND, "unknown kind '%s'", name);
+    err_set(err, ERR_NOT_FOUND, words("unknown kind '%s'"), name);
     if (near.best)
         err_hint(err, "did you mean %s?", near.best);
     else

@@ -1,7 +1,8 @@
-/* cmd_help.c - `muster help [COMMAND | exit-codes]`. */
+/* cmd_help.c - `muster help [COMMAND | exit-codes | man [COMMAND]]`. */
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/man_page.h"
 #include "cli/output.h"
 #include "cli/suggest.h"
 
@@ -21,6 +22,12 @@ static const struct {
     {EXIT_INTERRUPTED, "interrupted by Ctrl-C"},
 };
 
+void command_print_exit_codes(struct buf *out)
+{
+    for (size_t i = 0; i < ELEMS(exit_codes); i++)
+        buf_addf(out, "%4d  %s\n", exit_codes[i].code, exit_codes[i].meaning);
+}
+
 static enum exit_code unknown_topic(struct cli *cli, const char *topic)
 {
     struct suggest near;
@@ -39,14 +46,19 @@ static enum exit_code unknown_topic(struct cli *cli, const char *topic)
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {
     struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
-    const struct command *c = args->len ? command_find(args->list[0]) : NULL;
+    bool man = args->len && strcmp(args->list[0], "man") == 0;
+    const char *topic = args->len > man ? args->list[man] : NULL;
+    const struct command *c = topic ? command_find(topic) : NULL;
 
     (void)values;
-    if (args->len && strcmp(args->list[0], "exit-codes") == 0)
-        for (size_t i = 0; i < ELEMS(exit_codes); i++)
-            buf_addf(&out, "%4d  %s\n", exit_codes[i].code, exit_codes[i].meaning);
-    else if (args->len && !c)
-        return unknown_topic(cli, args->list[0]);
+    if (topic && args->len > 1u + man)
+        return unknown_topic(cli, args->list[1]);
+    if (topic && !man && strcmp(topic, "exit-codes") == 0)
+        command_print_exit_codes(&out);
+    else if (topic && !c)
+        return unknown_topic(cli, topic);
+    else if (man)
+        man_page_write(c, &out);
     else
         command_print_help(c, &out);
     output_text(&out);
@@ -56,8 +68,8 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 
 const struct command command_help = {
     .name = "help",
-    .args = "[COMMAND]",
+    .args = "[COMMAND | exit-codes | man [COMMAND]]",
     .summary = "Say how a command is used",
-    .max_args = 1,
+    .max_args = 2,
     .run = run,
 };

@@ -3,22 +3,22 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "api/duration.h"
 #include "api/object.h"
+#include "base/timefmt.h"
 #include "cli/common_options.h"
 #include "cli/follow.h"
+#include "cli/job_pods.h"
 #include "cli/jobphase.h"
 #include "cli/logreader.h"
+#include "cli/words.h"
 #include "runtime/line_match.h"
-
-/* Most replicas a job has whose logs are printed. */
-#define PODS_LIMIT 8192
-/* Phase of our own: what a job remembers of a pod that was cleaned up. */
-#define POD_GONE "Gone"
 
 struct logs_options {
     struct session_options session;
-    const char *replica, *grep;
+    const char *replica, *grep, *since;
     int64_t tail, attempt;
     bool follow, timestamps, previous, raw;
 };
@@ -36,6 +36,8 @@ static const struct option_spec options[] = {
                    "of the attempt before the last, or of the container's last run"),
     OPTION_RAW(struct logs_options),
     OPTION_OF_TEXT(struct logs_options, replica, "replica", "NAME", "only this replica: worker-1"),
+    OPTION_OF_TEXT(struct logs_options, since, "since", "TIME",
+                   "only lines of the last 10m or 2h, or since a time like 2026-01-31T08:00:00Z"),
     OPTION_OF_INT(struct logs_options, tail, "tail", "N", "only the last N lines of each replica"),
     OPTION_OF_FLAG(struct logs_options, timestamps, "timestamps",
                    "print when each line was written"),
@@ -43,135 +45,14 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* Sorted by place of its type in the job, then by number. */
-struct ranked_pod {
-    unsigned long type, index;
-    const struct json *pod;
-};
-
 /* What was named on the command line: a job, or a pod of any origin. */
 struct subject {
     struct follow_target target;
     struct json *job; /* NULL for a pod */
-    struct ranked_pod *pods;
-    size_t pods_len;
+    struct job_pods pods;
 };
 
 /* --- finding it --- */
-
-static unsigned long type_order(const struct json *job, const struct json *pod)
-{
-    const char *type = object_label(pod, LABEL_REPLICA_TYPE);
-    unsigned long at = 0;
-
-    json_each (spec, json_at(job, "status", "tasks")) {
-        if (type && json_string_is(json_get(spec, "type"), type))
-            break;
-        at++;
-    }
-    return at;
-}
-
-static unsigned long index_order(const struct json *pod)
-{
-    const char *index = object_label(pod, LABEL_REPLICA_INDEX);
-
-    return index ? strtoul(index, NULL, 10) : 0;
-}
-
-static int compare_ranks(const void *a, const void *b)
-{
-    const struct ranked_pod *x = a, *y = b;
-
-    if (x->type != y->type)
-        return x->type < y->type ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
-static bool is_listed(const struct subject *subject, const char *uid)
-{
-    for (size_t i = 0; i < subject->pods_len; i++)
-        if (strcmp(object_uid(subject->pods[i].pod), uid) == 0)
-            return true;
-    return false;
-}
-
-static void add_pod(struct subject *subject, const struct json *pod)
-{
-    if (subject->pods_len < PODS_LIMIT)
-        subject->pods[subject->pods_len++] = (struct ranked_pod){
-            .type = type_order(subject->job, pod), .index = index_order(pod), .pod = pod};
-}
-
-/* One without a template of its own has a container called after its type. */
-static void set_containers(struct arena *a, struct json *pod, const char *type,
-                           const struct json *containers)
-{
-    struct json *spec = json_make_object(a, pod, "spec");
-
-    if (json_len(containers) > 0)
-        json_set(a, spec, "containers", json_clone(a, containers));
-    else
-        json_set_string(a, json_append(json_make_array(a, spec, "containers"), json_new_object(a)),
-                        "name", type);
-}
-
-/* A pod that is gone, as far as the job remembers it: enough to ask for its log, which outlives it.
- */
-static const struct json *gone_pod(struct arena *a, const struct json *job, const char *type,
-                                   const struct json *replica)
-{
-    const char *name = json_get_string(replica, "name", ""), *dash = strrchr(name, '-');
-    const struct json *containers = NULL;
-    struct json *pod = json_new_object(a), *metadata = json_make_object(a, pod, "metadata");
-    struct json *labels = json_make_object(a, metadata, "labels");
-
-    json_set_string(a, metadata, "name", name);
-    json_set_string(a, metadata, "namespace", object_namespace(job));
-    json_set_string(a, metadata, "uid", json_get_string(replica, "uid", ""));
-    json_set_string(a, labels, LABEL_REPLICA_TYPE, type);
-    json_set_string(a, labels, LABEL_REPLICA_INDEX,
-                    dash && strcmp(dash + 1, type) != 0 ? dash + 1 : "0");
-    json_each (spec, json_at(job, "spec", "replicaSpecs"))
-        if (json_string_is(json_get(spec, "type"), type))
-            containers = json_at(spec, "template", "spec", "containers");
-    set_containers(a, pod, type, containers);
-    json_set_string(a, json_make_object(a, pod, "status"), "phase", POD_GONE);
-    return pod;
-}
-
-static void add_gone_pods(struct arena *a, struct subject *subject)
-{
-    json_each (task, json_at(subject->job, "status", "tasks"))
-        json_each (replica, json_get(task, "replicas")) {
-            const char *uid = json_get_string(replica, "uid", "");
-
-            if (*uid && !is_listed(subject, uid))
-                add_pod(subject,
-                        gone_pod(a, subject->job, json_get_string(task, "type", ""), replica));
-        }
-}
-
-static int find_pods(struct session *s, struct subject *subject, struct err *err)
-{
-    struct json *list = NULL;
-    int r = session_list(
-        s, &kind_pod, s->ns,
-        session_selector(s->arena, "labelSelector", LABEL_OWNER_NAME, subject->target.name), &list,
-        err);
-
-    if (r)
-        return r;
-    subject->pods = arena_alloc(s->arena, sizeof(*subject->pods) * PODS_LIMIT);
-    if (!subject->pods)
-        return err_set(err, ERR_INTERNAL, "out of memory");
-    json_each (pod, json_get(list, "items"))
-        if (object_is_controlled_by(pod, subject->target.uid))
-            add_pod(subject, pod);
-    add_gone_pods(s->arena, subject);
-    qsort(subject->pods, subject->pods_len, sizeof(*subject->pods), compare_ranks);
-    return arena_failed(s->arena) ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
-}
 
 static int find_pod(struct session *s, const char *name, struct subject *subject)
 {
@@ -180,10 +61,10 @@ static int find_pod(struct session *s, const char *name, struct subject *subject
 
     if (session_get(s, &kind_pod, s->ns, name, &pod, &ignored))
         return -ENOENT;
-    subject->pods = arena_alloc(s->arena, sizeof(*subject->pods));
-    if (!subject->pods)
+    subject->pods.list = arena_alloc(s->arena, sizeof(*subject->pods.list));
+    if (!subject->pods.list)
         return -ENOMEM;
-    subject->pods[subject->pods_len++].pod = pod;
+    subject->pods.list[subject->pods.len++].pod = pod;
     subject->target = (struct follow_target){.kind = &kind_pod,
                                              .ns = object_namespace(pod),
                                              .name = object_name(pod),
@@ -204,7 +85,7 @@ static int find_subject(struct session *s, const char *name, struct subject *ret
     ret->target.ns = object_namespace(ret->job);
     ret->target.name = object_name(ret->job);
     ret->target.uid = object_uid(ret->job);
-    return find_pods(s, ret, err);
+    return job_pods_find(s, ret->job, &ret->pods, err);
 }
 
 /* --- printing what is there --- */
@@ -254,6 +135,7 @@ static int print_log(struct session *s, const struct logs_options *o, struct lin
         .match = match,
         .raw = o->raw,
         .tail_lines = o->tail,
+        .since = o->since,
         .previous = o->previous,
         .by_attempt = o->attempt >= 0,
         .attempt = o->attempt,
@@ -271,14 +153,9 @@ static int print_log(struct session *s, const struct logs_options *o, struct lin
     return one.result;
 }
 
-static bool is_gone(const struct json *pod)
-{
-    return json_string_is(json_at(pod, "status", "phase"), POD_GONE);
-}
-
 static bool has_log(const struct logs_options *o, const struct json *pod, const char *container)
 {
-    if (is_gone(pod) || o->previous || o->attempt >= 0)
+    if (job_pod_is_gone(pod) || o->previous || o->attempt >= 0)
         return true;
     json_each (status, json_at(pod, "status", "containerStatuses"))
         if (json_string_is(json_get(status, "name"), container))
@@ -289,7 +166,7 @@ static bool has_log(const struct logs_options *o, const struct json *pod, const 
 
 /* One container's; a pod that is gone may have left no log, which is no trouble. */
 static int print_container(struct cli *cli, struct session *s, const struct logs_options *o,
-                           struct line_match *match, const struct ranked_pod *p, const char *name,
+                           struct line_match *match, const struct job_pod *p, const char *name,
                            bool prefixed, bool *ret_found, struct err *err)
 {
     auto_err attempt = ERR_INIT;
@@ -297,7 +174,7 @@ static int print_container(struct cli *cli, struct session *s, const struct logs
     int r = has_log(o, p->pod, name) ? print_log(s, o, match, p->pod, name, prefix, &attempt) : 0;
 
     *ret_found = *ret_found || r == 0;
-    if (r == 0 || ((is_gone(p->pod) || o->attempt >= 0) && attempt.reason == ERR_NOT_FOUND))
+    if (r == 0 || ((job_pod_is_gone(p->pod) || o->attempt >= 0) && attempt.reason == ERR_NOT_FOUND))
         return 0;
     err_move(err, &attempt);
     return r;
@@ -327,8 +204,8 @@ static int print_logs(struct cli *cli, struct session *s, const struct logs_opti
 {
     bool prefixed = subject->job && !o->replica, found = false;
 
-    for (size_t i = 0; i < subject->pods_len; i++) {
-        const struct ranked_pod *p = &subject->pods[i];
+    for (size_t i = 0; i < subject->pods.len; i++) {
+        const struct job_pod *p = &subject->pods.list[i];
 
         if (!follow_wanted(p->pod, o->replica))
             continue;
@@ -347,8 +224,8 @@ static int check_replica(const struct subject *subject, const char *replica, str
 {
     if (!replica || !subject->job)
         return 0;
-    for (size_t i = 0; i < subject->pods_len; i++)
-        if (follow_wanted(subject->pods[i].pod, replica))
+    for (size_t i = 0; i < subject->pods.len; i++)
+        if (follow_wanted(subject->pods.list[i].pod, replica))
             return 0;
     err_set(err, ERR_NOT_FOUND, "job '%s' has no replica '%s' now", subject->target.name, replica);
     err_hint(
@@ -369,6 +246,7 @@ static enum exit_code logs(struct cli *cli, const struct logs_options *o, struct
                                  .match = match,
                                  .raw = o->raw,
                                  .tail_lines = o->tail,
+                                 .since = o->since,
                                  .quiet = true};
     enum follow_end end;
 
@@ -385,9 +263,29 @@ static enum exit_code logs(struct cli *cli, const struct logs_options *o, struct
     return end == FOLLOW_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_OK;
 }
 
+/* As the API takes it; in place. */
+static int parse_since(struct cli *cli, struct logs_options *o, struct err *err)
+{
+    char *text = arena_alloc(&cli->arena, TIME_TEXT_SIZE);
+    int64_t ago_ms, at_ms;
+
+    if (!o->since)
+        return 0;
+    if (!text)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    if (duration_parse_ms(o->since, &ago_ms) == 0)
+        at_ms = time(NULL) * INT64_C(1000) - ago_ms;
+    else if (time_parse(o->since, &at_ms))
+        return err_set(err, ERR_BAD_REQUEST,
+                       words("--since wants a time like 10m, 2h or 2026-01-31T08:00:00Z, not '%s'"),
+                       o->since);
+    o->since = time_format(max_i64(at_ms, 0), text);
+    return 0;
+}
+
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {
-    const struct logs_options *o = values;
+    struct logs_options own = *(const struct logs_options *)values, *o = &own;
     const struct node_log_search only = {.text = o->grep ? o->grep : "", .regex = true};
     auto_err err = ERR_INIT;
     struct session s = {0};
@@ -397,6 +295,11 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     if (!match) {
         err_context(&err, "--grep");
         return command_fail(cli, &err);
+    }
+    if (parse_since(cli, o, &err)) {
+        line_match_free(match);
+        talk_error(&cli->talk, &err);
+        return EXIT_USAGE;
     }
     code = logs(cli, o, match, args->list[0], &s, &err);
     session_close(&s);
@@ -411,6 +314,7 @@ const struct command command_logs = {
     .help = "  muster logs mnist\n"
             "  muster logs -f mnist\n"
             "  muster logs mnist --replica worker-1 --tail 20\n"
+            "  muster logs mnist --since 10m\n"
             "  muster logs mnist --grep 'loss 0\\.[01]|Error'\n"
             "  muster logs mnist --attempt 0\n",
     .options = options,

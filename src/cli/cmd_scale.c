@@ -5,6 +5,7 @@
 
 #include "api/object.h"
 #include "cli/session.h"
+#include "cli/words.h"
 
 struct scale_options {
     struct session_options session;
@@ -25,9 +26,11 @@ static int scale(struct session *s, const char *name, int64_t replicas, struct e
     if (r)
         return r;
     if (!json_bool(json_at(job, "spec", "elastic", "enabled"), false)) {
-        err_set(err, ERR_BAD_REQUEST, "job '%s' is not elastic: its number of replicas is fixed",
+        err_set(err, ERR_BAD_REQUEST,
+                words("job '%s' is not elastic: its number of replicas is fixed"),
                 object_name(job));
-        err_hint(err, "make one with spec.elastic; 'muster explain job.spec.elastic' says how");
+        err_hint(err,
+                 words("make one with spec.elastic; 'muster explain job.spec.elastic' says how"));
         return -EINVAL;
     }
     json_set_int(a, json_make_object(a, json_make_object(a, patch, "spec"), "elastic"),

@@ -1,10 +1,6 @@
 /* cmd_stop.c - `muster stop` and `muster resume`: a job without its replicas, and with them again.
  */
-#include <errno.h>
-
-#include "api/object.h"
 #include "cli/job_choice.h"
-#include "cli/jobphase.h"
 
 struct stop_options {
     struct session_options session;
@@ -23,34 +19,12 @@ static const struct option_spec resume_options[] = {
     {0},
 };
 
-/* A job of a sweep that waits for its turn is the user's own from now on. */
-static int set_paused(void *arg, struct session *s, const struct kind *k, const struct json *job,
-                      struct err *err)
-{
-    bool paused = *(const bool *)arg;
-    struct arena *a = s->arena;
-    struct json *patch = json_new_object(a), *metadata = json_make_object(a, patch, "metadata");
-    struct json *mode = json_make_object(a, json_make_object(a, patch, "spec"), "runMode");
-
-    if (job_is_finished(job)) {
-        err_set(err, ERR_CONFLICT, "job '%s' has ended already (%s)", object_name(job),
-                job_phase(job));
-        err_hint(err, "run it again with: muster rerun %s", object_name(job));
-        return -EEXIST;
-    }
-    json_set_string(a, metadata, "uid", object_uid(job));
-    json_set(a, json_make_object(a, metadata, "annotations"), ANNOTATION_SWEEP_TURN,
-             json_new_null(a));
-    json_set_bool(a, json_make_object(a, mode, "pause"), "enabled", paused);
-    return session_patch(s, k, object_namespace(job), object_name(job), patch, err);
-}
-
 static enum exit_code run_stop(struct cli *cli, const void *values, const struct args *args)
 {
     const struct stop_options *o = values;
     bool paused = true;
     enum exit_code code = job_choice_each(cli, &o->session, &o->choice, args, "stop", "stopped",
-                                          set_paused, &paused);
+                                          job_choice_set_paused, &paused);
 
     if (code == EXIT_OK && !o->choice.dry_run)
         talk_hint(&cli->talk, "let %s go on with: muster resume %s", args->len == 1 ? "it" : "them",
@@ -63,8 +37,8 @@ static enum exit_code run_resume(struct cli *cli, const void *values, const stru
     const struct stop_options *o = values;
     bool paused = false;
 
-    return job_choice_each(cli, &o->session, &o->choice, args, "resume", "resumed", set_paused,
-                           &paused);
+    return job_choice_each(cli, &o->session, &o->choice, args, "resume", "resumed",
+                           job_choice_set_paused, &paused);
 }
 
 const struct command command_stop = {

@@ -48,13 +48,15 @@ extern const struct command command_up, command_down, command_run, command_ps, c
     command_kubeconfig, command_console, command_version, command_help, command_controller,
     command_scheduler, command_node, command_manifests, command_sweep, command_wait,
     command_validate, command_explain, command_events, command_stop, command_resume, command_scale,
-    command_rerun, command_doctor, command_completion, command_notebook;
+    command_rerun, command_doctor, command_completion, command_notebook, command_top, command_ui,
+    command_export;
 
 /* The whole program but `supervise`: argv[1] is the command. */
 enum exit_code command_main(int argc, char **argv);
 
 /* Help of one command, or of all when NULL. */
 void command_print_help(const struct command *c, struct buf *out);
+void command_print_exit_codes(struct buf *out);
 
 /* Says the error and answers the exit code that belongs to its reason. */
 enum exit_code command_fail(struct cli *cli, const struct err *e);

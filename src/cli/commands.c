@@ -4,7 +4,9 @@
 
 #include "cli/command.h"
 #include "cli/suggest.h"
+#include "cli/words.h"
 
+/* clang-format off: one to a line */
 const struct command *const commands[] = {
     &command_up,
     &command_down,
@@ -18,6 +20,9 @@ const struct command *const commands[] = {
     &command_console,
     &command_exec,
     &command_events,
+    &command_top,
+    &command_ui,
+    &command_export,
     &command_stop,
     &command_resume,
     &command_scale,
@@ -39,6 +44,7 @@ const struct command *const commands[] = {
     &command_help,
     NULL,
 };
+/* clang-format on */
 
 static const struct {
     enum err_reason reason;
@@ -68,16 +74,16 @@ enum exit_code command_fail(struct cli *cli, const struct err *e)
 
 static void print_overview(struct buf *out)
 {
-    buf_adds(out, "muster runs distributed training jobs on this machine.\n\n"
-                  "  muster up --detach           start it\n"
-                  "  muster run job.yaml          run a job and follow its replicas\n"
-                  "  muster ps                    jobs, and why they are not running\n\n"
-                  "Commands:\n");
+    buf_adds(out, words("muster runs distributed training jobs on this machine.\n\n"
+                        "  muster up --detach           start it\n"
+                        "  muster run job.yaml          run a job and follow its replicas\n"
+                        "  muster ps                    jobs, and why they are not running\n\n"
+                        "Commands:\n"));
     for (size_t i = 0; commands[i]; i++)
         if (!commands[i]->hidden)
-            buf_addf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
-    buf_adds(out, "\n`muster help COMMAND` or `muster COMMAND -h` says more; `muster help "
-                  "exit-codes` lists exit codes.\n");
+            buf_addf(out, "  %-12s %s\n", commands[i]->name, words(commands[i]->summary));
+    buf_adds(out, words("\n`muster help COMMAND` or `muster COMMAND -h` says more; `muster help "
+                        "exit-codes` lists exit codes.\n"));
 }
 
 void command_print_help(const struct command *c, struct buf *out)
@@ -87,10 +93,10 @@ void command_print_help(const struct command *c, struct buf *out)
         return;
     }
     buf_addf(out, "muster %s%s%s%s\n\n%s.\n\n", c->name, *c->args ? " " : "", c->args,
-             c->options ? " [OPTIONS]" : "", c->summary);
+             c->options ? " [OPTIONS]" : "", words(c->summary));
     if (c->help)
         buf_addf(out, "%s\n", c->help);
-    buf_adds(out, "Options:\n");
+    buf_adds(out, words("Options:\n"));
     options_help(c->options, out);
 }
 
@@ -132,10 +138,11 @@ static enum exit_code usage_error(struct cli *cli, const struct command *c, cons
 static int check_args(const struct command *c, const struct args *args, struct err *err)
 {
     if (args->len < c->min_args)
-        return err_set(err, ERR_BAD_REQUEST, "'muster %s' wants: %s", c->name, c->args);
+        return err_set(err, ERR_BAD_REQUEST, words("'muster %s' wants: %s"), c->name, c->args);
     if (args->len > c->max_args)
-        return err_set(err, ERR_BAD_REQUEST, "'muster %s' does not know what to do with '%s'",
-                       c->name, args->list[c->max_args]);
+        return err_set(err, ERR_BAD_REQUEST,
+                       words("'muster %s' does not know what to do with '%s'"), c->name,
+                       args->list[c->max_args]);
     return 0;
 }
 

@@ -15,6 +15,7 @@ struct follow_options {
     bool raw;                 /* to a terminal, too, as it was written */
     bool prefix;              /* "worker-0 | " before each line */
     int64_t tail_lines;       /* of each log to begin with; -1: all */
+    const char *since;        /* of each log only what was written from this time on; NULL: all */
     bool quiet;               /* no lines about the job's phase */
     bool leave_hopeless;      /* a job that can never fit is not waited for */
     bool every_attempt;       /* from the first on; else from the one that is there to begin with */

@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "cli/words.h"
 #include "client/kubeconfig.h"
 #include "loop/file.h"
 #include "loop/random.h"
@@ -154,12 +155,13 @@ static int held_by_other(const struct home *h, int fd, struct err *err)
 
     read_holder(fd, &holder);
     if (holder.pid && *holder.address && !is_dead(&holder))
-        err_set(err, ERR_CONFLICT, "muster is already up on %s: process %d at %s", h->dir,
+        err_set(err, ERR_CONFLICT, words("muster is already up on %s: process %d at %s"), h->dir,
                 (int)holder.pid, holder.address);
     else
-        err_set(err, ERR_CONFLICT, "another muster is starting or stopping on %s", h->dir);
-    err_hint(err,
-             "use it as it is, stop it with 'muster down', or choose another folder with --dir");
+        err_set(err, ERR_CONFLICT, words("another muster is starting or stopping on %s"), h->dir);
+    err_hint(
+        err,
+        words("use it as it is, stop it with 'muster down', or choose another folder with --dir"));
     return -EBUSY;
 }
 

@@ -1,10 +1,13 @@
 /* job_choice.c - see job_choice.h. */
 #include "cli/job_choice.h"
+#include "cli/words.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "api/object.h"
+#include "cli/jobphase.h"
 
 struct choosing {
     struct cli *cli;
@@ -109,4 +112,25 @@ enum exit_code job_choice_each(struct cli *cli, const struct session_options *wh
         treat_named(&c, args->list[i]);
     session_close(&c.session);
     return c.code;
+}
+
+int job_choice_set_paused(void *arg, struct session *s, const struct kind *k,
+                          const struct json *job, struct err *err)
+{
+    bool paused = *(const bool *)arg;
+    struct arena *a = s->arena;
+    struct json *patch = json_new_object(a), *metadata = json_make_object(a, patch, "metadata");
+    struct json *mode = json_make_object(a, json_make_object(a, patch, "spec"), "runMode");
+
+    if (job_is_finished(job)) {
+        err_set(err, ERR_CONFLICT, words("job '%s' has ended already (%s)"), object_name(job),
+                job_phase(job));
+        err_hint(err, words("run it again with: muster rerun %s"), object_name(job));
+        return -EEXIST;
+    }
+    json_set_string(a, metadata, "uid", object_uid(job));
+    json_set(a, json_make_object(a, metadata, "annotations"), ANNOTATION_SWEEP_TURN,
+             json_new_null(a));
+    json_set_bool(a, json_make_object(a, mode, "pause"), "enabled", paused);
+    return session_patch(s, k, object_namespace(job), object_name(job), patch, err);
 }

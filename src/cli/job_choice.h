@@ -28,4 +28,8 @@ enum exit_code job_choice_each(struct cli *cli, const struct session_options *wh
                                const struct job_choice *choice, const struct args *args,
                                const char *verb, const char *done, job_choice_fn *fn, void *arg);
 
+/* A job_choice_fn whose arg is a bool: without its replicas, or with them again. A job of a sweep
+ * that waits for its turn is the user's own from then on. */
+job_choice_fn job_choice_set_paused;
+
 #endif

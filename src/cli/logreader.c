@@ -125,7 +125,9 @@ static void build_path(struct logreader *r, struct buf *path)
         add_parameter(path, "follow", "true");
     if (r->cursor.stamp[0])
         add_parameter(path, "sinceTime", r->cursor.stamp);
-    else if (o->tail_lines >= 0)
+    else if (o->since)
+        add_parameter(path, "sinceTime", o->since);
+    if (!r->cursor.stamp[0] && o->tail_lines >= 0)
         buf_addf(path, "&tailLines=%lld", (long long)o->tail_lines);
     arena_release(&scratch);
 }

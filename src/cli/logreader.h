@@ -21,6 +21,7 @@ struct logreader_options {
     bool by_attempt;          /* in place of uid: that of the replica's attempts */
     int64_t attempt;
     int64_t tail_lines;            /* -1: all */
+    const char *since;             /* only lines from this time on, RFC 3339; NULL: all */
     const struct logreader *after; /* not begun before this one is done; NULL: at once */
     /* Whether the container is known to have ended: only then is an ended stream the end of the
      * log. */

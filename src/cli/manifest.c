@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/metadata.h"
 #include "api/object.h"
 #include "api/yaml.h"
 #include "cli/last_applied.h"
@@ -17,6 +18,8 @@
 #include "loop/file.h"
 
 struct loader {
+    const struct kind *kind; /* of the object that is being checked */
+    const struct json *object;
     struct arena *arena;
     const struct talk *talk;
     const struct manifest_options *options;
@@ -226,11 +229,49 @@ static void say_causes(struct loader *l, const struct json *object, const struct
         talk_hint(l->talk, "%s", e->hint);
 }
 
+/* The field of the table that a misspelt path seems to mean; NULL: none is near. */
+static const char *meant_field(const struct kind *k, const char *path)
+{
+    const struct field *fields = k->fields, *f;
+    struct suggest near;
+    size_t len = strcspn(path, ".[");
+
+    if (!field_find(fields, path, len))
+        fields = object_common_fields;
+    while (path[len]) { /* up to the last member */
+        f = field_find(fields, path, len);
+        fields = f ? f->fields : NULL;
+        path += len;
+        while (*path == '[')
+            path += strcspn(path, "]") + (strchr(path, ']') != NULL);
+        path += *path == '.';
+        len = strcspn(path, ".[");
+    }
+    suggest_init(&near, path);
+    for (f = fields; f && f->name; f++)
+        suggest_offer(&near, f->name);
+    return near.best;
+}
+
+/* Warnings begin with the field, or with: unknown field "FIELD". */
 static void on_warning(void *arg, const char *text)
 {
+    static const char unknown[] = "unknown field \"";
     struct loader *l = arg;
+    bool is_unknown = strncmp(text, unknown, strlen(unknown)) == 0;
+    const char *from = is_unknown ? text + strlen(unknown) : text, *meant;
+    char path[1024];
+    unsigned line;
 
-    talk_warn(l->talk, "%s: %s", l->m->file, text);
+    (void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(from, "\" :"), from);
+    line = strchr(path, '.') ? line_of(l->object, path) : 0;
+    meant = is_unknown ? meant_field(l->kind, path) : NULL;
+    if (line == 0)
+        talk_warn(l->talk, "%s: %s", l->m->file, text);
+    else if (meant)
+        talk_warn(l->talk, "%s:%u: %s; did you mean %s?", l->m->file, line, text, meant);
+    else
+        talk_warn(l->talk, "%s:%u: %s", l->m->file, line, text);
 }
 
 static void on_duplicate(void *arg, const char *key, unsigned line)
@@ -378,6 +419,8 @@ static void check_object(struct loader *l, struct json *object)
         say_unknown_kind(l, object);
         return;
     }
+    l->kind = k;
+    l->object = object;
     said = json_clone(l->arena, object);
     if (object_decode(l->arena, k, object, FIELD_VALIDATION_WARN, on_warning, l, &err)) {
         say_causes(l, object, &err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/suggest.h"
+#include "cli/words.h"
 
 static const struct option_spec *by_name(const struct option_spec *specs, const char *name,
                                          size_t len)
@@ -29,7 +30,7 @@ static int unknown_option(const struct option_spec *specs, const char *word, siz
 {
     struct suggest near;
     char name[64] = "";
-    int r = err_set(err, ERR_BAD_REQUEST, "unknown option '%.*s'", (int)len, word);
+    int r = err_set(err, ERR_BAD_REQUEST, words("unknown option '%.*s'"), (int)len, word);
 
     if (len <= 2 || len - 2 >= sizeof(name))
         return r;
@@ -38,7 +39,7 @@ static int unknown_option(const struct option_spec *specs, const char *word, siz
     for (const struct option_spec *s = specs; s && s->name; s++)
         suggest_offer(&near, s->name);
     if (near.best)
-        err_hint(err, "did you mean --%s?", near.best);
+        err_hint(err, words("did you mean --%s?"), near.best);
     return r;
 }
 
@@ -62,11 +63,11 @@ static int set_choice(const struct option_spec *s, const char **slot, const char
         }
         suggest_offer(&near, *v);
     }
-    r = err_set(err, ERR_BAD_REQUEST, "--%s cannot be '%s'", s->name, value);
+    r = err_set(err, ERR_BAD_REQUEST, words("--%s cannot be '%s'"), s->name, value);
     if (near.best)
-        err_hint(err, "did you mean %s? Allowed: %s", near.best, s->value_name);
+        err_hint(err, words("did you mean %s? Allowed: %s"), near.best, s->value_name);
     else
-        err_hint(err, "allowed: %s", s->value_name);
+        err_hint(err, words("allowed: %s"), s->value_name);
     return r;
 }
 
@@ -78,9 +79,10 @@ static int set_int(const struct option_spec *s, int64_t *slot, const char *value
     errno = 0;
     n = strtoll(value, &end, 10);
     if (errno || *end || end == value || n < 0)
-        return err_set(err, ERR_BAD_REQUEST, "--%s wants a whole number, not '%s'", s->name, value);
+        return err_set(err, ERR_BAD_REQUEST, words("--%s wants a whole number, not '%s'"), s->name,
+                       value);
     if (n < s->least)
-        return err_set(err, ERR_BAD_REQUEST, "--%s must be at least %lld, not '%s'", s->name,
+        return err_set(err, ERR_BAD_REQUEST, words("--%s must be at least %lld, not '%s'"), s->name,
                        (long long)s->least, value);
     *slot = n;
     return 0;
@@ -106,7 +108,8 @@ static int set_value(const struct option_spec *s, void *values, const char *valu
         return 0;
     case OPTION_TEXT:
         if (!*value)
-            return err_set(err, ERR_BAD_REQUEST, "--%s wants a value: %s", s->name, s->value_name);
+            return err_set(err, ERR_BAD_REQUEST, words("--%s wants a value: %s"), s->name,
+                           s->value_name);
         *(const char **)slot = value;
         return 0;
     case OPTION_INT:
@@ -130,7 +133,8 @@ struct reader {
 
 static int missing_value(struct reader *r, const struct option_spec *s)
 {
-    return err_set(r->err, ERR_BAD_REQUEST, "--%s wants a value: %s", s->name, s->value_name);
+    return err_set(r->err, ERR_BAD_REQUEST, words("--%s wants a value: %s"), s->name,
+                   s->value_name);
 }
 
 static int read_long(struct reader *r, const char *word)
@@ -146,7 +150,7 @@ static int read_long(struct reader *r, const char *word)
     if (!s)
         return unknown_option(r->specs, word, len, r->err);
     if (s->type == OPTION_FLAG)
-        return equals ? err_set(r->err, ERR_BAD_REQUEST, "--%s takes no value", s->name)
+        return equals ? err_set(r->err, ERR_BAD_REQUEST, words("--%s takes no value"), s->name)
                       : set_value(s, r->values, NULL, r->err);
     if (equals)
         return set_value(s, r->values, equals + 1, r->err);
@@ -167,7 +171,7 @@ static int read_short(struct reader *r, const char *word)
             continue;
         }
         if (!s)
-            return err_set(r->err, ERR_BAD_REQUEST, "unknown option '-%c'", *p);
+            return err_set(r->err, ERR_BAD_REQUEST, words("unknown option '-%c'"), *p);
         if (s->type == OPTION_FLAG) {
             int e = set_value(s, r->values, NULL, r->err);
 
@@ -234,7 +238,7 @@ void options_help(const struct option_spec *specs, struct buf *out)
             buf_addf(out, "\n%*s", HELP_COLUMN, "");
         else
             buf_addf(out, "%*s", (int)(HELP_COLUMN - (out->len - start)), "");
-        buf_addf(out, "%s\n", s->doc);
+        buf_addf(out, "%s\n", words(s->doc));
     }
-    buf_adds(out, "  -h, --help                this text\n");
+    buf_addf(out, "  -h, --help                %s\n", words("this text"));
 }

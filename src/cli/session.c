@@ -1,6 +1,7 @@
 /* session.c - see session.h. One call at a time: a command line has nothing else to do meanwhile.
  */
 #include "cli/session.h"
+#include "cli/words.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <strings.h>
 
 #include "api/object.h"
+#include "api/status.h"
 #include "base/percent.h"
 #include "cli/home.h"
 #include "cli/suggest.h"
@@ -34,9 +36,10 @@ static int own_kubeconfig(struct cli *cli, const char *dir, const char **ret, st
     if (r < 0)
         return r;
     if (r == 0) {
-        err_set(err, ERR_UNAVAILABLE, "muster is not up (data folder %s)", home.dir);
-        err_hint(err, "start it with: muster up --detach; or --context NAME for a cluster of your "
-                      "kubeconfig");
+        err_set(err, ERR_UNAVAILABLE, words("muster is not up (data folder %s)"), home.dir);
+        err_hint(err,
+                 words("start it with: muster up --detach; or --context NAME for a cluster of your "
+                       "kubeconfig"));
         return -ENOENT;
     }
     *ret = home.kubeconfig_path;
@@ -159,6 +162,54 @@ int session_get(struct session *s, const struct kind *k, const char *ns, const c
 
     client_get(s->transport, k, ns, name, on_answer, &a);
     return wait_for(&a);
+}
+
+struct fetch {
+    struct session *session;
+    struct buf *body;
+    struct err *err;
+    int result;
+    bool done;
+};
+
+/* It does not even know the path, or keeps it from who may not ask for any. */
+static bool is_foreign(const struct api_reply *reply)
+{
+    static const char words[] = "cannot get path";
+
+    if (reply->status == 404)
+        return reply->body_len == 0 || reply->body[0] != '{';
+    return reply->status == 403 && memmem(reply->body, reply->body_len, words, strlen(words));
+}
+
+static void on_fetched(void *arg, const struct api_reply *reply)
+{
+    struct fetch *f = arg;
+
+    f->done = true;
+    if (reply->status == 200)
+        buf_add(f->body, reply->body, reply->body_len);
+    else if (reply->status == 0)
+        f->result = err_set(f->err, ERR_UNAVAILABLE, "%.*s", (int)reply->body_len, reply->body);
+    else {
+        status_to_err(reply->status, reply->body, reply->body_len, f->err);
+        f->result = -EREMOTEIO;
+    }
+    if (f->body->failed)
+        f->result = err_set(f->err, ERR_INTERNAL, "the answer does not fit into memory");
+    if (reply->status != 0 && is_foreign(reply))
+        f->result = -ENOTSUP;
+    loop_stop(f->session->loop);
+}
+
+int session_fetch(struct session *s, const char *path, struct buf *body, struct err *err)
+{
+    struct fetch f = {.session = s, .body = body, .err = err};
+
+    transport_call(s->transport, &(struct api_call){.method = "GET", .path = path}, on_fetched, &f);
+    while (!f.done)
+        loop_run(s->loop);
+    return f.result;
 }
 
 int session_list(struct session *s, const struct kind *k, const char *ns, const char *query,
@@ -299,9 +350,9 @@ static void suggest_job(struct session *s, const char *name, struct err *err)
         suggest_offer(&near, object_name(job));
     }
     if (near.best)
-        err_hint(err, "did you mean '%s'?", near.best);
+        err_hint(err, words("did you mean '%s'?"), near.best);
     else
-        err_hint(err, "'muster ps' lists the jobs; -n chooses the namespace");
+        err_hint(err, words("'muster ps' lists the jobs; -n chooses the namespace"));
 }
 
 bool session_kind_is_called(const struct kind *k, const char *word, size_t len)
@@ -339,8 +390,8 @@ static int wanted_kind(const char *word, const struct kind **ret, const char **r
         buf_addf(&known, "%s%s", i ? ", " : "", job_kinds[i]->kind->singular);
     }
     if (!*ret) {
-        err_set(err, ERR_BAD_REQUEST, "'%.*s' is no kind of job", (int)(slash - word), word);
-        err_hint(err, "kinds of jobs: %s", known.data ? known.data : "");
+        err_set(err, ERR_BAD_REQUEST, words("'%.*s' is no kind of job"), (int)(slash - word), word);
+        err_hint(err, words("kinds of jobs: %s"), known.data ? known.data : "");
     }
     buf_release(&known);
     return *ret ? 0 : -EINVAL;
@@ -349,10 +400,10 @@ static int wanted_kind(const char *word, const struct kind **ret, const char **r
 static int say_ambiguous(const struct kind *one, const struct kind *other, const char *name,
                          struct err *err)
 {
-    int r = err_set(err, ERR_BAD_REQUEST, "two jobs are called '%s': %s/%s and %s/%s", name,
+    int r = err_set(err, ERR_BAD_REQUEST, words("two jobs are called '%s': %s/%s and %s/%s"), name,
                     one->singular, name, other->singular, name);
 
-    err_hint(err, "say which: %s/%s", one->singular, name);
+    err_hint(err, words("say which: %s/%s"), one->singular, name);
     return r;
 }
 
@@ -384,8 +435,8 @@ int session_find_job(struct session *s, const char *word, const struct kind **re
     }
     if (r || found)
         return r;
-    err_set(err, ERR_NOT_FOUND, "no %s '%s' in namespace %s", only ? only->singular : "job", name,
-            s->ns);
+    err_set(err, ERR_NOT_FOUND, words("no %s '%s' in namespace %s"), only ? only->singular : "job",
+            name, s->ns);
     suggest_job(s, name, err);
     return -ENOENT;
 }

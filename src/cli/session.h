@@ -61,6 +61,11 @@ int session_patch(struct session *s, const struct kind *k, const char *ns, const
 int session_delete(struct session *s, const struct kind *k, const char *ns, const char *name,
                    const char *uid, struct err *err) must_check;
 
+/* GET of any path; the body is appended. -ENOTSUP, also told by err: the server does not know such
+ * paths, so it is not ours. */
+int session_fetch(struct session *s, const char *path, struct buf *body,
+                  struct err *err) must_check;
+
 /* "labelSelector=key%3Dvalue", in the arena. */
 const char *session_selector(struct arena *a, const char *which, const char *key,
                              const char *value);

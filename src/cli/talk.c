@@ -11,6 +11,7 @@
 
 #include "cli/status_line.h"
 #include "cli/tame.h"
+#include "cli/words.h"
 
 #define TALK_LINE_LIMIT 4096
 #define SOURCE_LINE_LIMIT 160 /* of a quoted line; a longer one is cut */
@@ -63,10 +64,10 @@ printf_like(4, 0) static void write_line(const struct talk *t, const char *color
 {
     char line[TALK_LINE_LIMIT];
 
-    (void)vsnprintf(line, sizeof(line), fmt, args);
+    (void)vsnprintf(line, sizeof(line), words(fmt), args);
     tame_blank(line);
     status_line_hide();
-    fprintf(stderr, "%s%s%s%s\n", t->color_err ? color : "", word,
+    fprintf(stderr, "%s%s%s%s\n", t->color_err ? color : "", words(word),
             t->color_err && *color ? PLAIN : "", line);
     status_line_show();
 }

@@ -15,7 +15,7 @@
 #include "core/ports.h"
 
 #define RETRY_FIRST_SECONDS 10
-#define RETRY_MAX_SECONDS 300 /* also when it is not installed: somebody may install it */
+#define RETRY_MAX_SECONDS 300 /* also when it is not installed: it may be installed later */
 #define RETRY_RESET_MS (10 * 60 * INT64_C(1000)) /* one that ran this long was healthy */
 #define LOOK_AGAIN_MS (10 * INT64_C(1000))
 
@@ -91,7 +91,7 @@ static void look_init(struct app_look *l, const struct app_kind *k, const struct
 
 /* --- judging ---------------------------------------------------------------------------------- */
 
-/* A time of the future is a clock that was set back: nobody is kept busy by it for ever. */
+/* A time in the future means the clock was set back; it must not count as use for ever. */
 static int64_t last_used_ms(const struct app_look *l)
 {
     const struct json *annotations = json_at(l->app, "metadata", "annotations");
@@ -232,7 +232,7 @@ static void judge_phase(struct app_look *l)
     } else if (has_ended(l)) {
         l->phase = APP_FAILED;
         explain_end(l);
-    } else if (!l->pod && waits_to_retry(l)) { /* somebody removed it: what was said stays true */
+    } else if (!l->pod && waits_to_retry(l)) { /* its pod was removed: keep the message */
         l->phase = APP_FAILED;
         l->reason = json_get_string(l->status, "reason", "PodEnded");
         l->message = json_get_string(l->status, "message", "");

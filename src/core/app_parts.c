@@ -118,7 +118,7 @@ struct json *app_service_new(struct arena *a, const struct app_kind *k, const st
 
     json_set_string(a, json_make_object(a, service, "metadata"), "name",
                     app_service_name(a, k, app));
-    if (shared_network) /* nobody stands between a name and the machine's port */
+    if (shared_network) /* names resolve to the machine, with no Service in between */
         json_set_string(a, spec, "clusterIP", "None");
     set_identity(a, k, app, json_make_object(a, spec, "selector"));
     json_set_string(a, open, "name", "http");

@@ -232,7 +232,7 @@ static bool is_repelled(const struct asking *a, const struct node_room *n)
     return false;
 }
 
-/* The first of a group that wants to be together has nobody to go to. */
+/* The first pod of a group with affinity to itself has no peer yet. */
 static bool is_first_of_its_kind(const struct asking *a, const struct json *term)
 {
     struct ledger *l = a->ledger;

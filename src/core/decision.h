@@ -15,7 +15,7 @@ struct share {
     int64_t held, of;
 };
 
-/* Who has to go: a group, or one member of it that it can do without. */
+/* A preemption victim: a group, or a member it can do without. */
 struct victim {
     struct group *group;
     struct member *member; /* NULL: all of it */

@@ -27,7 +27,7 @@ struct gpu_links {
     uint8_t distance[GPUS_PER_NODE_LIMIT][GPUS_PER_NODE_LIMIT];
 };
 
-/* GPUs that are handed out in shares. Nobody has one of them whole. */
+/* GPUs handed out in shares, never whole. */
 struct gpu_shares {
     uint64_t set;
     int64_t each; /* so many of each */

@@ -37,7 +37,7 @@ struct job_snapshot {
      * is a constant. */
     bool shared_network;
     bool apps_unseen; /* nobody tells when an app is used (core/app.h): no proxy of ours shows it */
-    const char *random; /* that nobody knows, another each time; NULL: there is none */
+    const char *random; /* unpredictable, new on every call; NULL: unavailable */
     int64_t now_ms;
 };
 

@@ -7,7 +7,7 @@
 #include "core/job_status.h"
 #include "core/replica_pod.h"
 
-/* At what nobody tells us about: foreign pods, ports. */
+/* Poll interval for what no watch reports: foreign pods, ports. */
 #define LOOK_AGAIN_MS (10 * INT64_C(1000))
 
 static void delete_pod(const struct json *pod, struct plan *plan)

@@ -59,7 +59,7 @@ static void clean_up(const struct job_view *v, struct plan *plan)
     }
 }
 
-/* Nobody is left who could use the job's port or look for its names. */
+/* No pod is left that could use the job's port or names. */
 static bool is_deserted(const struct job_view *v)
 {
     for (size_t i = 0; i < v->snapshot->pods_len; i++)

@@ -126,7 +126,7 @@ static void renew(struct job_view *v, struct replica *r, int64_t delay_s)
     v->commits = true;
 }
 
-/* Who is renewed when this one is. */
+/* Replicas that are replaced together with this one. */
 static bool goes_along(const struct job_view *v, const struct replica *failed,
                        const struct replica *r)
 {
@@ -157,7 +157,7 @@ static void judge_restarts(struct job_view *v, struct plan *plan)
     for (size_t i = 0; i < v->len && v->backoff_count < v->backoff_limit; i++) {
         struct replica *r = &v->replicas[i];
 
-        /* Of those that are renewed together nobody's end counts any more: one charge is made. */
+        /* Replicas replaced together are charged once, so further ends among them do not count. */
         if (replica_has_ended(v, r) && restart_wanted(v, r))
             charge(v, r);
     }

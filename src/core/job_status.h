@@ -15,7 +15,7 @@ bool job_said_refused(const struct job_view *v);       /* by its status */
 const char *job_ending_reason(enum job_ending ending); /* DeadlineExceeded ... */
 /* Which replicas failed and how; only when some did (job_why.c). */
 const char *job_failure_text(const struct job_view *v);
-/* Who took its room; "": nobody did. */
+/* The group that preempted it; "" for none. */
 const char *job_preempted_text(const struct job_view *v);
 
 /* status.conditions of status, out of those it has (job_conditions.c). */

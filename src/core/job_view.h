@@ -63,7 +63,7 @@ struct replica {
 
     /* From the status; a decision to restart raises them. */
     int64_t restarts, restart_ms, restart_delay_s;
-    int64_t gone_ms; /* when its pod was found gone that nobody here had given up; 0: it was not */
+    int64_t gone_ms; /* when its pod was found missing unexpectedly; 0: it was not */
     bool renewed;    /* this look restarts it */
 
     enum replica_phase phase; /* what the status will say */
@@ -102,7 +102,7 @@ struct job_view {
     bool undecided;         /* whether a failed pod's end counts: more is to be heard first */
     bool commits;           /* this look restarts or pauses: it only writes that down */
     enum job_ending ending; /* this look ends the job */
-    const struct replica *culprit;        /* by whose end; NULL: nobody's */
+    const struct replica *culprit;        /* the replica whose end caused it; NULL: none */
     const char *ending_text;              /* the whole sentence */
     const char *why_reason, *why_message; /* "" when there is nothing to explain */
     int64_t look_again_ms; /* what is explained may change then without a word; 0: never */

@@ -1095,7 +1095,7 @@ static void group_free(struct ledger *l, struct group *g)
     heap_free(g);
 }
 
-/* Of a group nobody speaks of any more only pods that run count. */
+/* Of a group that is gone, only running pods count. */
 static bool is_over(const struct group *g)
 {
     if (g->exists)

@@ -96,7 +96,7 @@ struct queue_entry {
     bool limited[RESOURCE_COUNT];
     struct resources quota, used;
     struct resources reserved;        /* quota of those who claim room, and of the first refused */
-    bool refuses;                     /* somebody, in this decision */
+    bool refuses;                     /* refused a group in this decision */
     struct map line;                  /* waiting groups in order: key -> struct group */
     struct group *running;            /* groups that hold something */
     size_t groups;                    /* those whose PodGroup is not there among them */
@@ -121,7 +121,7 @@ struct member {
     struct node_room *bound; /* the pod's own node */
     bool has_pod, ours, deleting, finished, constrained;
     bool repels; /* some others, from where it is */
-    bool yields; /* its class takes nobody's room */
+    bool yields; /* its PriorityClass never preempts */
     struct member *next_repelling, **at_repelling;
     enum pod_phase phase;
     int64_t priority;     /* of its pod's class */
@@ -219,7 +219,7 @@ struct ledger {
     /* Records hold until they are written otherwise, also on lost nodes. Set before anything is
      * told. */
     bool keeps_all;
-    bool broken; /* out of memory once: make it anew */
+    bool broken; /* ran out of memory: must be rebuilt */
     bool may_preempt, spread;
     struct map nodes, queues, groups;
     struct map refused;       /* groups for which the last that was planned was refused */
@@ -243,7 +243,7 @@ struct ledger {
     struct queue_entry *dirty_queues, **dirty_queues_end; /* first come, first written */
     size_t waiting;                                       /* groups in lines */
     struct group *looked;                                 /* at, by the last decision */
-    struct group *owed;  /* who has to be told something that can wait */
+    struct group *owed;  /* groups with a status write that can wait */
     int64_t told_ms;     /* when such things were last told */
     size_t told_waiting; /* groups since then, why they wait */
 };

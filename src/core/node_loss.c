@@ -64,7 +64,7 @@ static void give_up(const struct json *pod, const char *why, struct plan *plan)
     struct arena *a = plan->arena;
     struct json *patch, *status;
 
-    if (object_is_deleting(pod)) { /* nobody is left who could say that it has stopped */
+    if (object_is_deleting(pod)) { /* its node cannot confirm that it has stopped */
         plan_delete(plan, &kind_pod, pod, 0);
         return;
     }

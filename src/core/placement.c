@@ -283,7 +283,7 @@ void place_begin_trial(struct ledger *l)
         l->ready[i]->before = l->ready[i]->used;
 }
 
-/* Nobody holds anything but what is placed in this trial. */
+/* Only what this trial placed is held. */
 static bool fits_on_empty(struct ledger *l, struct group *g, int64_t count)
 {
     const struct member *m = common_shape(g);

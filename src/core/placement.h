@@ -6,12 +6,12 @@
 
 /* What counts as free. What is placed in the first two stays. */
 enum room {
-    ROOM_FREE,    /* what nobody holds and nobody ahead in line claims */
+    ROOM_FREE,    /* neither held nor claimed by a group ahead in line */
     ROOM_IN_TIME, /* that, and what is claimed for later than ledger.ends_ms */
-    ROOM_UNHELD,  /* what nobody holds */
+    ROOM_UNHELD,  /* not held */
     ROOM_TO_COME, /* that, what is ending, and what victims would leave; less claims */
     ROOM_CLAIM,   /* all there is, less claims; nodes that miss least come first */
-    ROOM_EMPTY,   /* all there is: nobody holds anything */
+    ROOM_EMPTY,   /* all nodes, as if empty */
 };
 
 /* Gives places to that many of the group's members without one, or to none. They hold them from now
@@ -21,21 +21,20 @@ bool place_members(struct ledger *l, struct group *g, int64_t count, enum room r
 void place_begin_trial(struct ledger *l);
 /* Ends the trial. */
 void unplace_members(struct ledger *l, struct group *g);
-/* Could that many of them be placed? Changes nothing. */
+/* Whether that many members would fit. Changes nothing. */
 bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room room);
 
-/* Could they on empty nodes if none were cordoned; also_lost: and none NotReady? */
+/* Whether they would fit on empty, uncordoned nodes; also_lost: counting NotReady nodes too. */
 bool place_would_fit_also(struct ledger *l, struct group *g, int64_t count, bool also_lost);
-/* How many of them what nobody holds would take; the group is left as it was. */
+/* How many of its members fit into what is not held; does not change the group. */
 int64_t place_count_fitting(struct ledger *l, struct group *g);
 
 /* Of what is counted. */
 bool place_fits(const struct ledger *l, const struct resources *asks, const struct resources *room);
-/* Is there room for the member? */
+/* Whether the member fits. */
 bool place_has_room(const struct ledger *l, const struct member *m, const struct node_room *n,
                     enum room room);
-/* May the member run there, whatever room there is? With ROOM_EMPTY: were it not for the pods of
- * other groups? */
+/* Whether the member may run there, room aside. With ROOM_EMPTY: ignoring other groups' pods. */
 bool place_is_allowed(struct ledger *l, const struct member *m, const struct node_room *n,
                       enum room room);
 

@@ -31,7 +31,7 @@ struct plan_step {
     unsigned stage;
     const struct kind *kind;
     const char *ns, *name;
-    const char *whom;    /* it is done for, as the planner calls it; NULL: for nobody alone */
+    const char *whom;    /* the planner's name for the beneficiary; NULL: several */
     const char *uid;     /* PLAN_DELETE, PLAN_EVICT, PLAN_PATCH, PLAN_BIND: precondition, or NULL */
     const char *version; /* PLAN_CHECK, PLAN_DELETE: resourceVersion as precondition, or NULL */
     const char *subresource; /* PLAN_PATCH: "status" when the patch has a status, else NULL */

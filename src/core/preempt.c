@@ -304,7 +304,7 @@ static bool is_hopeless(const struct group *g)
     return holds_for_nothing(g) && g->reason == WAIT_NEVER_FITS;
 }
 
-/* Whether it would be whole if nobody else were there. */
+/* Whether it would fit on an otherwise empty cluster. */
 static bool fits_alone(struct ledger *l, struct group *g)
 {
     bool fit;

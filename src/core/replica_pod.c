@@ -119,7 +119,7 @@ static void skip_init_containers(const struct json *entry, struct json *pod_spec
         json_remove(pod_spec, "initContainers");
 }
 
-/* The environment is put up, the payload is not started: the user looks around himself. */
+/* Debug mode: the environment is set up and the user starts the program. */
 bool replica_debug(const struct job_view *v, const struct replica *r, struct json *pod_spec)
 {
     const struct json *debug = json_at(v->spec, "runMode", "debug");

@@ -25,7 +25,7 @@ struct lane {
     int depth;
     struct group *next; /* NULL: the line ends here */
     bool ahead;         /* it is this group alone, which goes before others */
-    bool waits;         /* somebody of it, so that who comes now is not its first */
+    bool waits;         /* it has a waiting group already */
     int priority;
     struct share share;
 };
@@ -295,7 +295,7 @@ static enum wait_reason judge(struct ledger *l, struct group *g)
 
 /* --- trying ----------------------------------------------------------------------------------- */
 
-/* What an elastic job can use beyond its minimum is given when it is there, and holds up nobody. */
+/* An elastic job gets more than its minimum only from spare room, and delays no other group. */
 static void place_rest(struct ledger *l, struct group *g, enum room room)
 {
     while (g->unplaced > 0) {
@@ -328,7 +328,7 @@ static enum wait_reason try_quota(struct group *g, const struct resources *asks)
     static const struct resources nothing;
     struct queue_entry *q = g->queue;
 
-    /* One of which a part runs ends sooner when it goes on, whoever is ahead. */
+    /* A partly running group is completed first: it ends sooner that way. */
     if (quota_holds(q, asks, group_is_broken(g) ? &nothing : &q->reserved))
         return WAIT_NONE;
     if (!q->refuses)
@@ -349,7 +349,7 @@ static enum wait_reason wait_for_room(struct decision *d, struct group *g)
     return d->first && !g->clears ? WAIT_TURN : WAIT_RESOURCES;
 }
 
-/* Part of it runs, and even if nobody else did its quota would not hold what it needs. */
+/* Partly running, and too large for its quota even alone. */
 static bool outgrows_quota(const struct group *g)
 {
     struct resources needs = group_asks(g, group_required(g));

@@ -21,7 +21,7 @@
 /* How the sentence of a group begins that could not run even if all were free. */
 #define NEVER_FITS "can never fit"
 
-/* The reason, the event and the PodGroup's condition of who ran longer than his queue allows. */
+/* Reason, event and condition of a group that exceeded its queue's maxDuration. */
 #define MAX_DURATION_EXCEEDED "MaxDurationExceeded"
 
 void schedule(struct ledger *l, int64_t now_ms, struct plan *plan);

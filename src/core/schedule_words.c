@@ -222,7 +222,7 @@ static const char *nowhere(struct decision *d, const struct member *m)
         "allow";
 }
 
-/* Who has too little: the machine there is, all together, the largest, the one it may run on. */
+/* What is too small: the only node, all nodes together, the largest, the one allowed. */
 enum whose { WHOSE_ONE, WHOSE_ALL, WHOSE_LARGEST, WHOSE_ONLY };
 
 static const char *shortage(struct decision *d, enum whose whose, const char *only,
@@ -575,7 +575,7 @@ static const char *in_queue(struct decision *d, const struct group *g)
     return g ? arena_printf(d->arena, " (queue %s)", g->queue->name) : "";
 }
 
-/* Who has what is missing: the group itself, of others the one that holds most, how many more. */
+/* Who holds what is missing: the group itself, the largest other holder, how many more. */
 static const char *holders(struct decision *d, const struct group *g, enum resource which)
 {
     const struct holders *of = &d->holders[which];

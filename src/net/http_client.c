@@ -28,7 +28,7 @@ enum exchange_state {
     EXCHANGE_RUNNING,   /* libcurl has it */
     EXCHANGE_HELD,      /* until a busy server wants to be asked again */
     EXCHANGE_FAILED,    /* never given to libcurl: on_end with an error is due */
-    EXCHANGE_CANCELLED, /* to be freed without a word */
+    EXCHANGE_CANCELLED, /* freed without calling back */
 };
 
 struct http_exchange {
@@ -448,7 +448,7 @@ static void go_on(struct http_exchange *x)
     c->inside = false;
 }
 
-/* One at a time, looking anew after each: a handler may start, cancel and free. */
+/* One at a time, starting over after each: a handler may start, cancel and free exchanges. */
 static void settle(struct http_client *c)
 {
     struct http_exchange *x;

@@ -42,7 +42,7 @@ struct http_chunks {
     enum http_chunk_state state;
     unsigned digits;
     uint64_t left;
-    size_t skipped; /* of extensions and trailers, which nobody wants */
+    size_t skipped; /* of chunk extensions and trailers, which are ignored */
 };
 
 /* How many bytes were taken: up to the end of the first run of content, which is in data and may be

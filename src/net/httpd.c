@@ -592,7 +592,7 @@ static size_t unsent(const struct conn *c)
     return c->out.len - c->out_at + (c->body ? c->body->len - c->body_at : 0);
 }
 
-/* False: nobody takes it any more. */
+/* False: the connection no longer accepts it. */
 static bool flush(struct conn *c)
 {
     while (unsent(c) > 0) {
@@ -1122,7 +1122,7 @@ const char *httpd_header_joined(struct httpd_request *r, const char *name)
     return joined;
 }
 
-/* True when nobody waits for the answer any more; the request is then freed. */
+/* True when the client is gone; the request is then freed. */
 static bool abandoned(struct conn *c)
 {
     if (c->fd >= 0)

@@ -17,8 +17,8 @@ int listen_open(const char *address, bool loopback_only, unsigned *ret_port,
 bool listen_is_loopback(const struct sockaddr_storage *address);
 
 /* "localhost" and what is below it is 127.0.0.1 and ::1, and browsers try both. Who listens on one
- * holds the port of the other too, so that it is refused there at once and nobody else can answer.
- * The descriptor; -EADDRINUSE when it is taken, -1 otherwise: there is no other. */
+ * holds the port of the other too, so that a connection there is refused and no other program can
+ * answer. The descriptor; -EADDRINUSE when it is taken, -1 otherwise: there is no other. */
 int listen_hold_other(const char *address, unsigned port) must_check;
 
 #endif

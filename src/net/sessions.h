@@ -11,7 +11,7 @@
 #include "port/clock.h"
 
 #define SESSIONS_LIMIT 256u          /* what one account has of them: base/share.h */
-#define SESSION_USER_UNKNOWN "token" /* whose token it is nobody said: each is somebody else's */
+#define SESSION_USER_UNKNOWN "token" /* owner unknown: each token counts as another user */
 #define SESSIONS_FULL                                                                              \
     "too many are signed in: sign out somewhere, or wait until a session has not been used for a " \
     "day"
@@ -65,7 +65,7 @@ int session_begin(struct sessions *s, const char *token, const char *user,
                   char ret_key[SESSION_KEY_SIZE]) must_check;
 /* Whether it looks like one, and not like a token. */
 bool session_is_key(const char *text);
-/* NULL: nobody's, or over. Else it was used just now. */
+/* NULL: unknown or expired. Otherwise marks it as used. */
 const struct session_entry *session_find(struct sessions *s, const char *key);
 const struct session_entry *session_find_id(struct sessions *s, uint64_t id);
 void session_end(struct sessions *s, uint64_t id);

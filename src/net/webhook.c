@@ -133,7 +133,7 @@ static void end(struct webhook_post *p, const struct webhook_result *result)
     fn(arg, result);
 }
 
-/* The head has come, and nobody wants the rest. */
+/* The response head is enough; the body is ignored. */
 static void on_header(void *arg, const char *line, size_t len)
 {
     struct webhook_post *p = arg;

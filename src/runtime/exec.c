@@ -375,7 +375,7 @@ int exec_fd(const struct exec *e, enum node_stream stream)
 void exec_close_stdin(struct exec *e)
 {
     if (e->terminal >= 0 && e->fd[NODE_STDIN] >= 0 && write(e->terminal, "\x04", 1) < 0)
-        errno = 0; /* nobody reads it any more */
+        errno = 0; /* the reader is gone */
     file_close(&e->fd[NODE_STDIN]);
 }
 

@@ -101,7 +101,7 @@ struct group {
 int group_open(struct group *g, struct err *err) must_check;
 int64_t group_clock_ms(void); /* monotonic */
 
-/* Whether it is pid's now: only when that attempt still counts and nobody else has it. */
+/* Claims it for pid; fails when the attempt is superseded or another process has it. */
 bool group_claim(_Atomic uint64_t *claim, uint32_t ticket, pid_t pid);
 /* Of a container whose program runs; -1 when that was reaped by others before we held it. */
 int group_program_fd(struct group *g, size_t container);

@@ -24,7 +24,7 @@ enum hook_outcome hook_run(struct hook *h, const struct probe_start *how,
                            const struct container_start *c, const struct pod_members *pod,
                            int64_t most_ms);
 const char *hook_words(const struct hook *h);
-/* Ends it if it runs; it may be begun anew. */
+/* Stops it if running; it may be started again. */
 void hook_end(struct hook *h);
 
 #endif

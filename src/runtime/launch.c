@@ -28,7 +28,7 @@ struct plan {
     int std_in, std_out, std_err, report;
     enum launch_terminal terminal;
     bool born_in_group;
-    pid_t parent; /* dies with this one; 0: with nobody */
+    pid_t parent; /* killed when this process dies; 0: independent */
     const struct launch_hooks *hooks;
 };
 
@@ -162,7 +162,7 @@ static _Noreturn void become_program(const struct plan *p)
     reset_signals();
     oom_unprotect();
     (void)umask(022);
-    if (cgroup_enter(p->c->cgroups, p->born_in_group) != 0) /* while we are still who may */
+    if (cgroup_enter(p->c->cgroups, p->born_in_group) != 0) /* while still privileged */
         give_up(p, LAUNCH_STAGE_CGROUP);
     become_contained(p); /* before the line below: who becomes another user is forgotten there */
     if (setsid() < 0 || (p->parent && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0))

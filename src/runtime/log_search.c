@@ -58,7 +58,7 @@ struct log_search {
     struct log_searches *all;       /* NULL: gone before it */
     struct log_search *prev, *next; /* of those that wait, or work */
     bool queued, busy, broken;
-    atomic_bool closed; /* nobody wants more */
+    atomic_bool closed; /* the reader is gone */
     struct buf out;     /* for the consumer; the rest is the pool thread's while it is busy */
     size_t out_at;
 

@@ -63,7 +63,7 @@ static void sweep_stopped(struct hub *h)
 static void give_out(struct hub *h, const struct inotify_event *e)
 {
     for (struct notify *n = h->users; n; n = n->next) {
-        /* After an overflow everybody looks for himself. */
+        /* After an overflow every watcher rescans. */
         bool overflow = (e->mask & IN_Q_OVERFLOW) != 0;
 
         if (n->fn && (overflow || (n->wd == e->wd && (e->mask & (n->mask | IN_IGNORED)))))

@@ -2,7 +2,7 @@
  * oom.c - see oom.h. Both cgroup versions are read: memory.events of v2, memory.oom_control of v1.
  * A container's own group answers for itself, and for its children too. Where pods have no groups
  * of their own, ours is shared with other pods; the machine's count (/proc/vmstat) includes those
- * of all cgroups, so when it stands still nobody was killed for memory.
+ * of all cgroups, so an unchanged counter means no OOM kill.
  */
 #include "runtime/oom.h"
 

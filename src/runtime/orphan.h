@@ -17,7 +17,7 @@
 /* Whether the kernel tells of reaped processes. Found out with a child that ends at once and is
  * reaped before this returns. */
 bool orphan_is_told(void);
-/* Of a process that has exited: its wait status. false: nobody says so, or not yet. */
+/* The wait status of an exited process; false: unknown, or not yet known. */
 bool orphan_status(int pid_fd, pid_t pid, int *ret_status);
 
 /* The caller is to be told of its end by waiting, as if it were a child. */

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of what nobody is known to write any more, as much as the largest pipe holds is read. */
+/* Once no writer is known, at most one pipe's capacity is still read. */
 #define DRAIN_MOVES 32
 
 static struct group_slot *slot_of(const struct output *o)

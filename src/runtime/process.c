@@ -65,7 +65,7 @@ struct process_pod {
     struct clock_timer *recheck;
     int64_t recheck_ms; /* its delay */
     bool stop_wanted;
-    struct ending *ending; /* NULL: nobody has to end it in its supervisor's place */
+    struct ending *ending; /* set while the agent ends it in place of its supervisor */
 };
 
 /* A pod without supervisors: what they left is looked for by a thread of the pool, because all

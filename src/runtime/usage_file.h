@@ -23,7 +23,7 @@ struct usage_file {
     int64_t last_ms; /* the newest record */
 };
 
-/* Makes the file if there is none; one that is not ours or of another format is begun anew. */
+/* Makes the file if there is none; a foreign file or one of another format is replaced. */
 int usage_file_open(struct usage_file *f, const char *path) must_check;
 void usage_file_close(struct usage_file *f);
 int usage_file_add(struct usage_file *f, const struct usage_sample *s, int64_t window_ms,

@@ -48,7 +48,7 @@ struct pod {
 /* What is remembered of a process: whose it is, and its counters. */
 struct process {
     int64_t start_ticks;
-    struct pod *pod; /* NULL: nobody's */
+    struct pod *pod; /* NULL: not a pod's */
     struct container *container;
     double cpu_s, read, written;
     bool seen, counted;

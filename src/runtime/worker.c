@@ -52,7 +52,7 @@ struct container {
     char *text, *last_text; /* the messages of state and last */
     struct probe probes[PROBE_PURPOSES];
     struct hook hooks[HOOK_PURPOSES];
-    int64_t exited_at_ms; /* when that was seen; nobody has said yet how it ended. 0: it runs */
+    int64_t exited_at_ms; /* when its exit was seen, before its status is known; 0: running */
 };
 
 struct worker {
@@ -297,7 +297,7 @@ static void clear_after_orphan(const struct worker *w, const struct container *c
     proc_kill_by_env(uid, name);
 }
 
-/* Its parent, one of us, records its end at once. Who has another parent is an orphan. */
+/* Its parent, one of us, records its end at once. A process with another parent is an orphan. */
 static void look_at_orphan(struct worker *w, struct container *c)
 {
     pid_t pid = GROUP_CLAIM_PID(c->slot->program);

@@ -49,6 +49,108 @@ CASES = [
 ]
 
 
+WHOLE = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: PyTorchTrainingJob
+metadata:
+  name: fine
+  labels: {team: nlp}
+spec:
+  runPolicy:
+    backoffLimit: 3
+    cleanUpPolicy: Unfinished
+  scheduler:
+    t9kScheduler:
+      queue: default
+      priority: 10
+  replicaSpecs:
+  - type: worker
+    replicas: 2
+    restartPolicy: OnFailure
+    template:
+      spec:
+        containers:
+        - name: python
+          image: none
+          command: [sleep, "1000"]
+          workingDir: /tmp
+          env:
+          - name: A
+            value: "1"
+          resources:
+            requests: {cpu: 250m}
+            limits: {memory: 1Gi}
+          volumeMounts:
+          - name: data
+            mountPath: /data
+        volumes:
+        - name: data
+          emptyDir: {}
+"""
+# Thirty mistakes, one at a time: what is replaced by what, the line, the field, and what would be right.
+MISTAKES = [
+    ("restartPolicy: OnFailure", "restartPolicy: Sometimes", 17, "spec.replicaSpecs[0].restartPolicy", '"Never", "OnFailure", "Always", "ExitCode"'),
+    ("replicas: 2", "replicas: -1", 16, "spec.replicaSpecs[0].replicas", "between 0 and 1024"),
+    ("replicas: 2", "replicas: many", 16, "spec.replicaSpecs[0].replicas", "must be an integer"),
+    ("replicas: 2", "replicas: 1.5", 16, "spec.replicaSpecs[0].replicas", "must be an integer"),
+    ("name: fine", "name: Bad_Name", 4, "metadata.name", "lower case alphanumeric"),
+    ("name: fine", "name: " + "x" * 70, 4, "metadata.name", "no more than 48 characters"),
+    ("name: fine", "nane: fine", 4, "metadata.nane", "did you mean name?"),
+    ("labels: {team: nlp}", "labels: {team: 5}", 5, "metadata.labels[team]", "put it in quotes"),
+    ("labels: {team: nlp}", "labels: {'a b': c}", 5, "metadata.labels", "alphanumeric characters, '-', '_' or '.'"),
+    ("backoffLimit: 3", "backoffLimit: -2", 8, "spec.runPolicy.backoffLimit", "greater than or equal to 0"),
+    ("backoffLimit: 3", "backofLimit: 3", 8, "spec.runPolicy.backofLimit", "did you mean backoffLimit?"),
+    ("cleanUpPolicy: Unfinished", "cleanUpPolicy: Some", 9, "spec.runPolicy.cleanUpPolicy", '"None", "All", "Unfinished"'),
+    ("priority: 10", "priority: 1000", 13, "spec.scheduler.t9kScheduler.priority", "between 0 and 100"),
+    ("type: worker", "type: Worker!", 15, "spec.replicaSpecs[0].type", "lower case alphanumeric"),
+    ("type: worker", "typ: worker", 15, "spec.replicaSpecs[0].typ", "did you mean type?"),
+    ("- name: python", "- nme: python", 21, "containers[0].nme", "did you mean name?"),
+    ('command: [sleep, "1000"]', "command: sleep 1000", 23, "containers[0].command", "must be a list"),
+    ('command: [sleep, "1000"]', "command: [sleep, 1000]", 23, "containers[0].command[1]", "put it in quotes"),
+    ('value: "1"', "value: 1", 27, "containers[0].env[0].value", "put it in quotes"),
+    ("cpu: 250m", "cpu: 250x", 29, "resources.requests[cpu]", "a quantity like 500m, 2 or 4Gi"),
+    ("memory: 1Gi", "memory: -1Gi", 30, "resources.limits[memory]", "greater than or equal to 0"),
+    ("requests: {cpu: 250m}", "requests: {memory: 2Gi}", 29, "resources.requests[memory]", "less than or equal to memory limit"),
+    ("mountPath: /data", "mountPath: data", 33, "volumeMounts[0].mountPath", "must be an absolute path"),
+    ("- name: data\n            mountPath", "- name: dta\n            mountPath", 32, "volumeMounts[0].name", "no volume of this name is in spec.volumes"),
+    ("emptyDir: {}", "emptyDir: {medium: Disk}", 36, "volumes[0].emptyDir.medium", '"", "Memory"'),
+    ("emptyDir: {}", "emptydir: {}", 36, "volumes[0].emptydir", "did you mean emptyDir?"),
+    ("kind: PyTorchTrainingJob", "kind: PyTorchTrainigJob", 2, "kind", "did you mean PyTorchTrainingJob?"),
+    ("dev/v1beta1", "dev/v1", 1, "apiVersion", "it must be batch.tensorstack.dev/v1beta1"),
+    ("    template:\n", "    tmplate:\n", 18, "spec.replicaSpecs[0].tmplate", "did you mean template?"),
+    ("workingDir: /tmp", "workingDir: [a]", 24, "containers[0].workingDir", "must be a string"),
+]
+
+
+class Offline(DaemonTest):
+    def said(self, text):
+        path = self.write("bad.yaml", text)
+        done = self.daemon.cli("validate", path)
+        return [line.partition(": ")[2].removeprefix(path + ":") for line in done.stderr.splitlines()
+                if line.startswith(("error: ", "warning: "))]
+
+    def test_thirty_mistakes(self):
+        self.assertEqual(len(MISTAKES), 30)
+        self.assertEqual(self.said(WHOLE), [])
+        for old, new, line, field, right in MISTAKES:
+            with self.subTest(new):
+                said = [one for one in self.said(WHOLE.replace(old, new)) if one.startswith(f"{line}: ") and field in one and right in one]
+                self.assertEqual(len(said), 1, self.said(WHOLE.replace(old, new)))
+
+    def test_all_at_once(self):
+        """Each mistake in a document of its own: one run tells of all of them."""
+        lines, text, wanted = 0, "", []
+        for old, new, line, field, right in MISTAKES:
+            wanted.append((lines + line, field, right))
+            text += WHOLE.replace(old, new) + "---\n"
+            lines = text.count("\n")
+        said = self.said(text)
+        for line, field, right in wanted:
+            self.assertTrue([one for one in said if one.startswith(f"{line}: ") and field in one and right in one], (line, field))
+        several = WHOLE.replace("replicas: 2", "replicas: many").replace("priority: 10", "priority: x").replace("cpu: 250m", "cpu: 250x")
+        self.assertEqual([one.split(":")[0] for one in self.said(several)], ["13", "16", "29"])
+
+
 class BadManifests(DaemonTest):
     @classmethod
     def setUpClass(cls):

@@ -353,27 +353,30 @@ class Daemon:
 
     # --- the command line
 
-    def cli(self, *arguments, stdin=None, timeout=None, environment=None):
-        return subprocess.run([BIN, *arguments], input=stdin, capture_output=True, text=True,
+    def cli(self, *arguments, stdin=None, timeout=None, environment=None, cwd=None):
+        return subprocess.run([BIN, *arguments], input=stdin, capture_output=True, text=True, cwd=cwd,
                               env={**self.environment, **(environment or {})}, timeout=timeout or PATIENCE)
 
-
-    def terminal(self, *arguments, columns=80, until=None, send=b"", environment=None):
-        """(exit code, what a terminal shows of it); until: a pattern at which send is typed, once."""
+    def terminal(self, *arguments, columns=80, until=None, send=b"", steps=(), environment=None, cwd=None):
+        """(exit code, what a terminal shows of it); until: a pattern at which send is typed, once; steps: several such, each
+        looked for in what came after the one before."""
+        steps = [(until, send)] if until else list(steps)
         main, terminal = pty.openpty()
         termios.tcsetwinsize(terminal, (24, columns))
         process = subprocess.Popen([BIN, *arguments], stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
-                                   preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+                                   preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), cwd=cwd,
                                    env={**self.environment, "TERM": "xterm", **(environment or {})})
         os.close(terminal)
-        seen, deadline = b"", time.monotonic() + PATIENCE
+        seen, looked, deadline = b"", 0, time.monotonic() + PATIENCE
         with contextlib.suppress(OSError):  # EIO: its other end is closed
             while time.monotonic() < deadline:
                 if select.select([main], [], [], 1)[0]:
                     seen += os.read(main, 65536)
-                if until and re.search(until.encode(), seen):
-                    os.write(main, send)
-                    until = None
+                if steps and re.search(steps[0][0].encode(), seen[looked:], re.S):
+                    looked = len(seen)
+                    os.write(main, steps.pop(0)[1])
+        if process.poll() is None and time.monotonic() >= deadline:
+            process.kill()
         try:
             return process.wait(max(1, deadline - time.monotonic())), seen.decode(errors="replace").replace("\r\n", "\n")
         finally:

@@ -1,0 +1,129 @@
+#include "cli/job_pods.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/object.h"
+
+/* Most replicas of a job that are looked at. */
+#define PODS_LIMIT 8192
+/* Phase of our own: what a job remembers of a pod that was cleaned up. */
+#define POD_GONE "Gone"
+
+static unsigned long type_order(const struct json *job, const struct json *pod)
+{
+    const char *type = object_label(pod, LABEL_REPLICA_TYPE);
+    unsigned long at = 0;
+
+    json_each (spec, json_at(job, "status", "tasks")) {
+        if (type && json_string_is(json_get(spec, "type"), type))
+            break;
+        at++;
+    }
+    return at;
+}
+
+static unsigned long index_order(const struct json *pod)
+{
+    const char *index = object_label(pod, LABEL_REPLICA_INDEX);
+
+    return index ? strtoul(index, NULL, 10) : 0;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct job_pod *x = a, *y = b;
+
+    if (x->type != y->type)
+        return x->type < y->type ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static bool is_listed(const struct job_pods *pods, const char *uid)
+{
+    for (size_t i = 0; i < pods->len; i++)
+        if (strcmp(object_uid(pods->list[i].pod), uid) == 0)
+            return true;
+    return false;
+}
+
+static void add_pod(struct job_pods *pods, const struct json *job, const struct json *pod)
+{
+    if (pods->len < PODS_LIMIT)
+        pods->list[pods->len++] = (struct job_pod){
+            .type = type_order(job, pod), .index = index_order(pod), .pod = pod};
+}
+
+/* One without a template of its own has a container called after its type. */
+static void set_containers(struct arena *a, struct json *pod, const char *type,
+                           const struct json *containers)
+{
+    struct json *spec = json_make_object(a, pod, "spec");
+
+    if (json_len(containers) > 0)
+        json_set(a, spec, "containers", json_clone(a, containers));
+    else
+        json_set_string(a, json_append(json_make_array(a, spec, "containers"), json_new_object(a)),
+                        "name", type);
+}
+
+/* A pod that is gone, as far as the job remembers it: enough to ask for its log, which outlives it.
+ */
+static const struct json *gone_pod(struct arena *a, const struct json *job, const char *type,
+                                   const struct json *replica)
+{
+    const char *name = json_get_string(replica, "name", ""), *dash = strrchr(name, '-');
+    const struct json *containers = NULL;
+    struct json *pod = json_new_object(a), *metadata = json_make_object(a, pod, "metadata");
+    struct json *labels = json_make_object(a, metadata, "labels");
+
+    json_set_string(a, metadata, "name", name);
+    json_set_string(a, metadata, "namespace", object_namespace(job));
+    json_set_string(a, metadata, "uid", json_get_string(replica, "uid", ""));
+    json_set_string(a, labels, LABEL_REPLICA_TYPE, type);
+    json_set_string(a, labels, LABEL_REPLICA_INDEX,
+                    dash && strcmp(dash + 1, type) != 0 ? dash + 1 : "0");
+    json_each (spec, json_at(job, "spec", "replicaSpecs"))
+        if (json_string_is(json_get(spec, "type"), type))
+            containers = json_at(spec, "template", "spec", "containers");
+    set_containers(a, pod, type, containers);
+    json_set_string(a, json_make_object(a, pod, "status"), "phase", POD_GONE);
+    return pod;
+}
+
+static void add_gone_pods(struct arena *a, struct job_pods *pods, const struct json *job)
+{
+    json_each (task, json_at(job, "status", "tasks"))
+        json_each (replica, json_get(task, "replicas")) {
+            const char *uid = json_get_string(replica, "uid", "");
+
+            if (*uid && !is_listed(pods, uid))
+                add_pod(pods, job, gone_pod(a, job, json_get_string(task, "type", ""), replica));
+        }
+}
+
+int job_pods_find(struct session *s, const struct json *job, struct job_pods *ret, struct err *err)
+{
+    struct json *list = NULL;
+    int r = session_list(
+        s, &kind_pod, object_namespace(job),
+        session_selector(s->arena, "labelSelector", LABEL_OWNER_NAME, object_name(job)), &list,
+        err);
+
+    if (r)
+        return r;
+    ret->list = arena_alloc(s->arena, sizeof(*ret->list) * PODS_LIMIT);
+    if (!ret->list)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    json_each (pod, json_get(list, "items"))
+        if (object_is_controlled_by(pod, object_uid(job)))
+            add_pod(ret, job, pod);
+    add_gone_pods(s->arena, ret, job);
+    qsort(ret->list, ret->len, sizeof(*ret->list), compare_ranks);
+    return arena_failed(s->arena) ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
+}
+
+bool job_pod_is_gone(const struct json *pod)
+{
+    return json_string_is(json_at(pod, "status", "phase"), POD_GONE);
+}
