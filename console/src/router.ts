@@ -63,7 +63,8 @@ export function followLinks(event: MouseEvent): void {
   )
     return;
   const to = anchor.pathname + anchor.search;
-  if (/^\/(api|apis|openapi|version|board|tensorboard|notebook|app|console|assets)\b/.test(to)) return;
+  if (/^\/(api|apis|openapi|version|board|tensorboard|notebook|app|console|assets)\b/.test(to))
+    return;
   event.preventDefault();
   navigate(to);
 }

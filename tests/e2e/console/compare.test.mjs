@@ -53,7 +53,11 @@ test("a job's own page has its hyperparameters, of event files and command", asy
   const part = page.locator("#parameters");
   await part.getByText("lr = 0.1").waitFor();
   await part.getByRole("heading", { name: "Hyperparameters" }).click();
-  assert.deepEqual((await part.locator("dt").allTextContents()).sort(), ["epochs", "lr", "optimizer"]);
+  assert.deepEqual((await part.locator("dt").allTextContents()).sort(), [
+    "epochs",
+    "lr",
+    "optimizer",
+  ]);
   await page.context().close();
 });
 

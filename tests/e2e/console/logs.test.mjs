@@ -96,7 +96,9 @@ test("expressions are the server's, and what is wrong with one is said", async (
   await page.context().close();
   const wrong = await shared.browser.page(shared.daemon, { allow: [/400/] });
   await wrong.goto(at("long", `logs?q=${encodeURIComponent("/a(/")}`));
-  await status(wrong).getByText(/missing "\)"|缺少“）”|缺少“\)”/).waitFor();
+  await status(wrong)
+    .getByText(/missing "\)"|缺少“）”|缺少“\)”/)
+    .waitFor();
   await wrong.context().close();
 });
 

@@ -59,8 +59,7 @@ test("made, opened, paused, resumed, deleted", async () => {
   const row = page.locator("tbody tr");
   await row.getByText("Running").waitFor();
   const made = await daemon.api("GET", `${NOTEBOOKS}/mnist`);
-  const claim =
-    made.spec.template.spec.volumes[0].persistentVolumeClaim.claimName;
+  const claim = made.spec.template.spec.volumes[0].persistentVolumeClaim.claimName;
   assert.equal(claim, "mnist");
   const [popup] = await Promise.all([
     page.waitForEvent("popup"),
