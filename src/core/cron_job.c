@@ -112,15 +112,16 @@ static int older_first(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
-static void forget(const struct look *l, bool (*is_meant)(const struct json *job), const char *key,
-                   int64_t otherwise, struct plan *plan)
+static void forget(const struct look *l, const char *condition, const char *key, int64_t otherwise,
+                   struct plan *plan)
 {
     const struct json **jobs = arena_alloc(l->arena, (l->snapshot->jobs_len + 1) * sizeof(*jobs));
     int64_t keep = json_get_int(l->spec, key, otherwise);
     size_t n = 0;
 
     for (size_t i = 0; jobs && i < l->snapshot->jobs_len; i++)
-        if (is_meant(l->snapshot->jobs[i]) && !object_is_deleting(l->snapshot->jobs[i]))
+        if (object_condition_is(l->snapshot->jobs[i], condition) &&
+            !object_is_deleting(l->snapshot->jobs[i]))
             jobs[n++] = l->snapshot->jobs[i];
     if (n == 0 || (int64_t)n <= keep)
         return;
@@ -232,8 +233,8 @@ static void reconcile(const struct job_snapshot *s, struct plan *plan)
     auto_err wrong = ERR_INIT;
     bool started = false;
 
-    forget(&l, batch_job_is_complete, "successfulJobsHistoryLimit", 3, plan);
-    forget(&l, batch_job_has_failed, "failedJobsHistoryLimit", 1, plan);
+    forget(&l, "Complete", "successfulJobsHistoryLimit", 3, plan);
+    forget(&l, "Failed", "failedJobsHistoryLimit", 1, plan);
     if (cron_parse(json_get_string(l.spec, "schedule", ""), &l.times, &wrong) == 0 &&
         !json_get_bool(l.spec, "suspend", false)) {
         l.due_ms = due_ms(&l, plan);
