@@ -60,6 +60,39 @@ static const struct field success_policy_fields[] = {
            .flags = FIELD_REQUIRED | FIELD_NON_EMPTY, .max_items = 20),
     {0}};
 
+static const struct field no_fields[] = {{0}};
+
+static const struct field gang_fields[] = {
+    F_INT32("minCount", "How many pods start together.", PZ(1), AT_LEAST(1)), {0}};
+
+static const struct field scheduling_policy_fields[] = {
+    F_OBJ("basic", no_fields, "Pods start one by one.", P(1)),
+    F_OBJ("gang", gang_fields, "Pods start together.", P(2)),
+    {0}};
+
+static const struct field topology_fields[] = {
+    F_STR("key", "Label of nodes whose value the pods' nodes share.", P(1)), {0}};
+
+static const struct field constraint_fields[] = {
+    F_OBJS("topology", topology_fields, "Where the pods are, together.", P(1)), {0}};
+
+static const struct field disruption_fields[] = {F_OBJ("single", no_fields, "One by one.", P(1)),
+                                                 F_OBJ("all", no_fields, "All together.", P(2)),
+                                                 {0}};
+
+static const struct field claim_fields[] = {
+    F_STR("name", "Its name.", P(1)),
+    F_STR("resourceClaimName", "A claim that is there.", PZ(2)),
+    F_STR("resourceClaimTemplateName", "A template claims are made from.", PZ(3)),
+    {0}};
+
+static const struct field scheduling_fields[] = {
+    F_OBJ("schedulingPolicy", scheduling_policy_fields, "How pods start.", P(1)),
+    F_OBJ("schedulingConstraints", constraint_fields, "Where pods start.", P(2)),
+    F_OBJ("disruptionMode", disruption_fields, "How pods are stopped for others.", P(3)),
+    F_OBJS("resourceClaims", claim_fields, "Resource claims of them all.", P(4)),
+    {0}};
+
 static const struct field template_fields[] = {
     F_OBJ("metadata", object_meta_fields, "Labels and annotations of the pods.", P(1)),
     F_OBJ("spec", pod_spec_fields, "What the pods run.", P(2), REQUIRED, CORE_TYPE("PodSpec")),
@@ -97,6 +130,8 @@ const struct field batch_job_spec_fields[] = {
           .flags = FIELD_IMMUTABLE, ONE_OF(replacements)),
     F_STR("managedBy", "Who runs the Job, if not this server's own controller.", PZ(15),
           .flags = FIELD_IMMUTABLE),
+    F_OBJ("scheduling", scheduling_fields, "How the pods are scheduled together.", P(17),
+          IGNORED("the annotation muster.dev/gang makes the pods start together")),
     {0}};
 
 /* --- status ----------------------------------------------------------------------------------- */
