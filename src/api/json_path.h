@@ -1,4 +1,5 @@
-/* json_path.h - the JSONPath of printer columns: .a.b, ['a'], .a\.b, [0], [*], [?(@.type=="X")]. */
+/* json_path.h - the JSONPath of printer columns: .a.b, ['a'], .a\.b, ..b, [0], [-1:], [0:9:2], [*],
+ * [?(@.type=="X")], [?(@.n>3)]. */
 #ifndef MUSTER_API_JSON_PATH_H
 #define MUSTER_API_JSON_PATH_H
 

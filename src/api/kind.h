@@ -133,9 +133,11 @@ struct kind {
                         rest */
     bool custom; /* a custom resource: strategic merge patch is refused, PUT needs resourceVersion,
                     a CRD exists */
-    bool collected;  /* watched by the garbage collector (may own or be owned) */
-    bool refused;    /* nobody here acts on such objects: none can be made (kind_refused.c) */
-    bool free_names; /* names need not be DNS names, only fit into a path: "system:node" */
+    bool
+        has_generation; /* changes of what is wanted are counted; those of custom ones always are */
+    bool collected;     /* watched by the garbage collector (may own or be owned) */
+    bool refused;       /* nobody here acts on such objects: none can be made (kind_refused.c) */
+    bool free_names;    /* names need not be DNS names, only fit into a path: "system:node" */
     const char *doc;
     const struct field *fields; /* apiVersion, kind and metadata are common and not repeated here */
     const struct column *columns; /* ends with {0}; Name is written out like the others */
@@ -204,6 +206,9 @@ const struct kind *kind_by_plural(const char *group, const char *version, const 
  * of which there are no objects. */
 const struct kind *kind_of_object(const struct json *object);
 /* "v1" or "group/version", in the arena. */
+/* from_stored and to_stored of versions that differ in nothing else. */
+void kind_set_version(struct arena *a, const struct kind *k, struct json *object);
+void kind_set_stored_version(struct arena *a, const struct kind *k, struct json *object);
 const char *kind_api_version(struct arena *a, const struct kind *k);
 /* "/api/v1/namespaces/NS/pods[/NAME]" or "/apis/G/V/..."; ns NULL or "" for all namespaces or
  * cluster kinds; name may be NULL. Escapes what needs it. */

@@ -6,6 +6,7 @@
 #include "api/problem.h"
 
 extern const struct field object_reference_fields[];
+extern const struct field object_meta_fields[]; /* of metadata */
 
 /* Adds a cause per wrong field. old is NULL at creation. */
 void metadata_validate(const struct kind *k, const struct json *object, const struct json *old,

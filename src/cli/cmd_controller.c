@@ -61,15 +61,16 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
 {
     const struct elected_command *o = values;
     struct clients *c = calloc(1, sizeof(*c));
-    struct elected_options how = {.lease = LEASE_CONTROLLER,
-                                  .ns = o->ns,
-                                  .shared_network = o->shared_network,
-                                  .as_default = o->as_default,
-                                  .control = {.transport = t,
-                                              .clock = loop_clock(l),
-                                              .parts = CONTROL_JOBS | CONTROL_GC | CONTROL_NODES,
-                                              .overcommit = o->overcommit,
-                                              .shared_network = true}};
+    struct elected_options how = {
+        .lease = LEASE_CONTROLLER,
+        .ns = o->ns,
+        .shared_network = o->shared_network,
+        .as_default = o->as_default,
+        .control = {.transport = t,
+                    .clock = loop_clock(l),
+                    .parts = CONTROL_JOBS | CONTROL_GC | CONTROL_NODES | CONTROL_BATCH,
+                    .overcommit = o->overcommit,
+                    .shared_network = true}};
 
     (void)server;
     if (c && !o->no_controllers)

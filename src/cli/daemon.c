@@ -171,7 +171,7 @@ static int start_server(struct daemon *d, struct arena *a, const struct daemon_o
 static int start_clients(struct daemon *d, const struct daemon_options *o, struct err *err)
 {
     struct control_options control = {.clock = loop_clock(d->loop),
-                                      .parts = CONTROL_ALL | CONTROL_NODES,
+                                      .parts = CONTROL_ALL | CONTROL_NODES | CONTROL_BATCH,
                                       .overcommit = o->overcommit,
                                       .shared_network = true};
     struct agent_options agent = {.loop = d->loop,

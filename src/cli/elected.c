@@ -96,7 +96,7 @@ static void adapt_to_cluster(struct elected *e, const char *version)
 {
     struct control_options *c = &e->options.control;
 
-    c->parts &= ~(unsigned)(CONTROL_GC | CONTROL_NODES);
+    c->parts &= ~(unsigned)(CONTROL_GC | CONTROL_NODES | CONTROL_BATCH);
     c->beside_default = !e->options.as_default;
     c->shared_network = e->options.shared_network;
     c->apps_unseen = true;

@@ -84,7 +84,8 @@ static void on_groups_trouble(void *arg, const struct err *err)
         "spec.containers.args", "spec.containers.image", "status.phase", "status.reason",          \
         "status.message", "status.startTime", "status.conditions", STATES("status.container"),     \
         STATES("status.initContainer")
-#define STATES(prefix) prefix "Statuses.name", prefix "Statuses.state"
+#define STATES(prefix)                                                                             \
+    prefix "Statuses.name", prefix "Statuses.state", prefix "Statuses.restartCount"
 
 static const char *const jobs_read[] = {JOBS_READ, NULL};
 static const char *const scheduler_reads[] = {JOBS_READ,
@@ -177,6 +178,7 @@ static bool open_jobs(struct control *c, const struct control_options *o)
                                               .groups = c->groups,
                                               .shared_network = o->shared_network,
                                               .apps_unseen = o->apps_unseen,
+                                              .batch = o->parts & CONTROL_BATCH,
                                               .lease_ns = o->lease_ns,
                                               .on_job = on_job,
                                               .on_gone = on_job_gone,

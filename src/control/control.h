@@ -16,6 +16,7 @@ enum control_part {
     CONTROL_GC = 1u << 2,
     CONTROL_ALL = CONTROL_JOBS | CONTROL_SCHEDULER | CONTROL_GC,
     CONTROL_NODES = 1u << 3, /* besides, where nobody else notices lost nodes: see nodes.h */
+    CONTROL_BATCH = 1u << 4, /* with the jobs, Kubernetes' own, where it is not there to run them */
 };
 
 struct control_options {

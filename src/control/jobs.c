@@ -55,7 +55,7 @@ struct source {
 
 /* What the caches must have seen before a job is looked at again. */
 struct rest {
-    int64_t job, pods, services, leases, boards, groups; /* revisions */
+    int64_t job, pods, services, leases, boards, batch, groups; /* revisions */
     int64_t until_ms;
 };
 
@@ -101,6 +101,7 @@ struct jobs {
     struct pass *passes;
     size_t tellers;        /* those that only tell */
     struct source *boards; /* TensorBoards: one of sources, and children of the others */
+    struct source *batch;  /* Jobs, likewise children of CronJobs; NULL: Kubernetes runs them */
     size_t sources_len;
     struct source sources[];
 };
@@ -159,7 +160,9 @@ static bool has_seen(const struct jobs *j, const struct source *s, const struct 
     return cache_revision(s->cache) >= r->job && cache_revision(j->pods) >= r->pods &&
            cache_revision(j->services) >= r->services &&
            (!j->leases || cache_revision(j->leases) >= r->leases) &&
-           cache_revision(j->boards->cache) >= r->boards && cache_revision(j->groups) >= r->groups;
+           cache_revision(j->boards->cache) >= r->boards &&
+           (!j->batch || cache_revision(j->batch->cache) >= r->batch) &&
+           cache_revision(j->groups) >= r->groups;
 }
 
 /* True while the job should not be looked at; it will be when the time is up. */
@@ -195,6 +198,7 @@ static void rest_begin(struct jobs *j, const struct source *s, const char *key,
                       : k == &kind_service     ? &r->services
                       : k == &kind_lease       ? &r->leases
                       : k == &kind_tensorboard ? &r->boards
+                      : k == &kind_job         ? &r->batch
                       : k == &kind_pod_group   ? &r->groups
                                                : NULL;
 
@@ -436,7 +440,7 @@ static void carry_out(struct jobs *j, const char *key, const struct plan *plan)
 struct gathering {
     struct jobs *jobs;
     const struct json *job;
-    struct object_list pods, ends, services, leases;
+    struct object_list pods, ends, services, leases, children;
     bool has_foreign;
 };
 
@@ -459,6 +463,13 @@ static bool gather_service(void *arg, const struct json *service)
     struct gathering *g = arg;
 
     return gather_child(&g->services, g->job, service);
+}
+
+static bool gather_job(void *arg, const struct json *job)
+{
+    struct gathering *g = arg;
+
+    return gather_child(&g->children, g->job, job);
 }
 
 static void gather_holder(struct gathering *g, struct object_list *list, const struct json *holder)
@@ -495,13 +506,16 @@ static void gather(struct gathering *g, struct arena *a, const struct job_kind *
 {
     const char *uid = object_uid(g->job);
 
-    g->pods.arena = g->ends.arena = g->services.arena = g->leases.arena = a;
+    g->pods.arena = g->ends.arena = g->services.arena = g->leases.arena = g->children.arena = a;
     for (const struct end *e = map_gets(&g->jobs->ends, key); e; e = e->next)
         if (object_is_controlled_by(e->pod, uid))
             object_list_add(&g->ends, e->pod);
     cache_each_of_controller(g->jobs->pods, uid, gather_pod, g);
     cache_each_of_controller(g->jobs->services, uid, gather_service, g);
-    kind->wanted_names(a, g->job, gather_holders, g);
+    if (kind->kind == &kind_cron_job)
+        cache_each_of_controller(g->jobs->batch->cache, uid, gather_job, g);
+    if (kind->wanted_names)
+        kind->wanted_names(a, g->job, gather_holders, g);
     if (!kind->without_port && g->jobs->leases)
         gather_leases(g, a);
 }
@@ -548,6 +562,8 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
         .leases_len = g.leases.len,
         .lease_ns = j->lease_ns,
         .tensorboard = find_board(j, &a, job),
+        .jobs = g.children.items,
+        .jobs_len = g.children.len,
         .group = find_group(j, &a, job),
         .refused = refusal ? refusal->kind : NULL,
         .refusal = refusal ? refusal->why : NULL,
@@ -783,8 +799,9 @@ static void on_job(void *arg, enum cache_event event, const struct json *job,
     struct source *s = arg;
 
     add_job(s, object_namespace(job), object_name(job));
-    if (s == s->jobs->boards)
-        add_owner(s->jobs, job);
+    add_owner(s->jobs, job);
+    if (!job_is_kind(s->kind->kind))
+        ; /* nobody is told of apps and of Kubernetes' own Jobs */
     else if (s->jobs->tell && event != CACHE_DELETED)
         s->jobs->tell(s->jobs->tell_arg, s->kind->kind, job, old);
     else if (s->jobs->tell_gone && event == CACHE_DELETED)
@@ -814,7 +831,7 @@ void jobs_each(const struct jobs *j, jobs_fn *fn, void *arg)
     for (size_t i = 0; i < j->sources_len; i++) {
         struct telling t = {.source = &j->sources[i], .fn = fn, .arg = arg};
 
-        if (t.source != j->boards)
+        if (job_is_kind(t.source->kind->kind))
             cache_each(t.source->cache, tell_one, &t);
     }
 }
@@ -971,6 +988,15 @@ static bool open_source(struct jobs *j, const struct jobs_options *o, struct sou
     return s->cache;
 }
 
+static size_t count_kinds(const struct job_kind *const *list)
+{
+    size_t n = 0;
+
+    while (list[n])
+        n++;
+    return n;
+}
+
 static size_t count_apps(void)
 {
     size_t n = 0;
@@ -980,18 +1006,20 @@ static size_t count_apps(void)
     return n;
 }
 
-static size_t count_kinds(void)
+static const struct job_kind *kind_at(size_t i)
 {
-    size_t n = 0;
+    size_t jobs_len = count_kinds(job_kinds), apps_len = count_apps();
 
-    while (job_kinds[n])
-        n++;
-    return n;
+    if (i < jobs_len)
+        return job_kinds[i];
+    return i < jobs_len + apps_len ? app_kinds[i - jobs_len]->job
+                                   : batch_kinds[i - jobs_len - apps_len];
 }
 
 struct jobs *jobs_new(const struct jobs_options *o)
 {
-    size_t jobs_len = count_kinds(), kinds_len = jobs_len + count_apps();
+    size_t jobs_len = count_kinds(job_kinds), others_len = jobs_len + count_apps();
+    size_t kinds_len = others_len + (o->batch ? count_kinds(batch_kinds) : 0);
     struct jobs *j = calloc(1, sizeof(*j) + kinds_len * sizeof(j->sources[0]));
     bool ok;
 
@@ -1011,11 +1039,10 @@ struct jobs *jobs_new(const struct jobs_options *o)
     j->lease_ns = o->lease_ns ? o->lease_ns : SYSTEM_NAMESPACE;
     j->queue = queue_new(o->clock, IN_WORK_LIMIT, work, j);
     j->boards = &j->sources[jobs_len];
+    j->batch = o->batch ? &j->sources[others_len] : NULL;
     ok = j->queue && open_caches(j, o);
     for (; ok && j->sources_len < kinds_len; j->sources_len++) {
-        j->sources[j->sources_len].kind = j->sources_len < jobs_len
-                                              ? job_kinds[j->sources_len]
-                                              : app_kinds[j->sources_len - jobs_len]->job;
+        j->sources[j->sources_len].kind = kind_at(j->sources_len);
         ok = open_source(j, o, &j->sources[j->sources_len]);
     }
     if (ok)

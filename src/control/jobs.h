@@ -1,5 +1,5 @@
 /*
- * jobs.h - the controller of every job kind (core/job.h) and of TensorBoards, which jobs may have:
+ * jobs.h - the controller of every job kind (core/job.h), of apps, and of Kubernetes' own Jobs:
  * looks when something changed, asks the core what to do, has it done.
  */
 #ifndef MUSTER_CONTROL_JOBS_H
@@ -24,6 +24,7 @@ struct jobs_options {
     struct cache *groups; /* PodGroups, likewise: jobs_on_group */
     bool shared_network;  /* see core/job.h */
     bool apps_unseen;     /* likewise */
+    bool batch;           /* Kubernetes' own Jobs and CronJobs, too */
     const char *lease_ns; /* likewise; outlives the jobs */
     jobs_fn *on_job;      /* a job was added or has changed; may be NULL */
     void (*on_gone)(void *arg, const struct json *job); /* was deleted; may be NULL */

@@ -3,6 +3,7 @@
 
 #include "api/object.h"
 #include "core/app.h"
+#include "core/child.h"
 
 #define PROBE_SECONDS 2
 
@@ -64,22 +65,9 @@ static void set_identity(struct arena *a, const struct app_kind *k, const struct
 struct json *app_child_new(struct arena *a, const struct app_kind *k, const struct json *app,
                            const struct kind *kind)
 {
-    const struct kind *own = k->job->kind;
-    struct json *child = json_new_object(a), *metadata, *owner;
+    struct json *child = child_new(a, kind, app_child_name(a, k, app), k->job->kind, app);
 
-    json_set_string(a, child, "apiVersion", kind_api_version(a, kind));
-    json_set_string(a, child, "kind", kind->name);
-    metadata = json_make_object(a, child, "metadata");
-    json_set_string(a, metadata, "name", app_child_name(a, k, app));
-    json_set_string(a, metadata, "namespace", object_namespace(app));
-    set_identity(a, k, app, json_make_object(a, metadata, "labels"));
-    owner = json_append(json_make_array(a, metadata, "ownerReferences"), json_new_object(a));
-    json_set_string(a, owner, "apiVersion", kind_api_version(a, own));
-    json_set_string(a, owner, "kind", own->name);
-    json_set_string(a, owner, "name", object_name(app));
-    json_set_string(a, owner, "uid", object_uid(app));
-    json_set_bool(a, owner, "controller", true);
-    json_set_bool(a, owner, "blockOwnerDeletion", true);
+    set_identity(a, k, app, json_make_object(a, json_make_object(a, child, "metadata"), "labels"));
     return child;
 }
 

@@ -7,10 +7,22 @@ const struct job_kind *const job_kinds[] = {
     NULL,
 };
 
-bool job_is_kind(const struct kind *k)
+const struct job_kind *const batch_kinds[] = {&job_kind_batch, &job_kind_cron, NULL};
+
+static bool is_in(const struct job_kind *const *list, const struct kind *k)
 {
-    for (size_t i = 0; job_kinds[i]; i++)
-        if (job_kinds[i]->kind == k)
+    for (; *list; list++)
+        if ((*list)->kind == k)
             return true;
     return false;
+}
+
+bool job_is_kind(const struct kind *k)
+{
+    return is_in(job_kinds, k);
+}
+
+bool batch_is_kind(const struct kind *k)
+{
+    return is_in(batch_kinds, k);
 }

@@ -27,6 +27,8 @@ struct job_snapshot {
     /* What holds the name the job's TensorBoard has (core/tensorboard.h), whatever its owner; NULL
      * when nothing does, or the job wants none. */
     const struct json *tensorboard;
+    const struct json *const *jobs; /* of a CronJob */
+    size_t jobs_len;
     const struct json *group; /* the job's PodGroup (job_group.c), or NULL */
     /* What the API refused last time of what the job was to be made of, and its words; NULL:
      * nothing. */
@@ -47,7 +49,7 @@ struct job_kind {
     /* Fills plan. The job is not being deleted. Cannot fail but for memory (the plan's arena). */
     void (*reconcile)(const struct job_snapshot *s, struct plan *plan);
     /* Names of pods and services the job would use: the controller puts foreign holders of them
-     * into the snapshot. */
+     * into the snapshot. NULL: their names are nobody else's. */
     void (*wanted_names)(struct arena *a, const struct json *job,
                          void (*say)(void *arg, const char *name), void *arg);
 };
@@ -57,6 +59,13 @@ extern const struct job_kind job_kind_pytorch, job_kind_mpi;
 extern const struct job_kind *const job_kinds[]; /* ends with NULL */
 
 bool job_is_kind(const struct kind *k);
+
+/* Kubernetes' own Jobs and CronJobs, which are run where Kubernetes itself is not. */
+extern const struct job_kind job_kind_batch, job_kind_cron;
+
+extern const struct job_kind *const batch_kinds[]; /* ends with NULL */
+
+bool batch_is_kind(const struct kind *k);
 
 /* What to do about s->job: its kind's reconcile(), or its deletion when the time for that, in an
  * annotation of it, has come. */

@@ -3,11 +3,10 @@
  * job's pods and says how many of them are wanted now, so that the room of one that restarts is
  * kept; it goes when the job has ended and nothing of it runs.
  */
-#include <inttypes.h>
-
 #include "api/object.h"
+#include "core/child.h"
 #include "core/job_run.h"
-#include "core/replica_pod.h"
+#include "core/pod_group.h"
 
 const char *job_child_name(struct arena *a, const struct json *job)
 {
@@ -44,68 +43,97 @@ int64_t job_min_member(const struct job_view *v)
     return max_i64(least, 1);
 }
 
-static void set_deadline(const struct job_view *v, struct json *spec)
+static struct json *group_new(const struct group_wish *w)
 {
-    const struct json *limit = json_at(v->spec, "runPolicy", "activeDeadlineSeconds");
+    struct arena *a = w->arena;
+    struct json *group = child_new(a, &kind_pod_group, job_child_name(a, w->job), w->kind, w->job);
+    struct json *metadata = json_make_object(a, group, "metadata");
+    struct json *labels = json_make_object(a, metadata, "labels");
+    struct json *spec = json_make_object(a, group, "spec");
 
-    if (json_is(limit, JSON_INT))
-        json_set_int(v->arena, spec, "activeDeadlineSeconds", json_int(limit, 0));
+    json_set_string(a, labels, LABEL_OWNER_NAME, object_name(w->job));
+    json_set_string(a, labels, LABEL_OWNER_KIND, w->kind->name);
+    json_set_string(a, json_make_object(a, metadata, "annotations"), ANNOTATION_SEQUENCE,
+                    object_resource_version(w->job));
+    json_set_string(a, spec, "queue", *w->queue ? w->queue : DEFAULT_QUEUE);
+    json_set_int(a, spec, "priority", w->priority);
+    json_set_int(a, spec, "minMember", w->least);
+    json_set_int(a, spec, "members", w->members);
+    if (json_is(w->deadline, JSON_INT))
+        json_set_int(a, spec, "activeDeadlineSeconds", json_int(w->deadline, 0));
+    return group;
 }
 
-static struct json *group_new(const struct job_view *v)
+void group_make(const struct group_wish *w, struct plan *plan)
+{
+    if (w->group)
+        return;
+    plan_create(plan, &kind_pod_group, group_new(w));
+    plan_next_stage(plan);
+}
+
+static bool is_ours(const struct group_wish *w)
+{
+    return w->group && object_is_controlled_by(w->group, object_uid(w->job)) &&
+           !object_is_deleting(w->group);
+}
+
+void group_keep(const struct group_wish *w, struct plan *plan)
+{
+    const struct json *spec = json_get(w->group, "spec");
+    struct json *patch, *change;
+
+    if (!is_ours(w) || (json_get_int(spec, "members", -1) == w->members &&
+                        json_get_int(spec, "minMember", -1) == w->least))
+        return;
+    patch = json_new_object(w->arena);
+    change = json_make_object(w->arena, patch, "spec");
+    json_set_int(w->arena, change, "members", w->members);
+    json_set_int(w->arena, change, "minMember", w->least);
+    plan_patch(plan, &kind_pod_group, w->group, patch);
+}
+
+void group_end(const struct group_wish *w, struct plan *plan)
+{
+    if (is_ours(w))
+        plan_delete(plan, &kind_pod_group, w->group, -1);
+}
+
+static struct group_wish wish_of(const struct job_view *v)
 {
     const struct json *ours = json_at(v->spec, "scheduler", "t9kScheduler");
-    struct arena *a = v->arena;
-    struct json *group = replica_child_new(v, &kind_pod_group, job_child_name(a, v->job));
-    struct json *labels = json_make_object(a, json_make_object(a, group, "metadata"), "labels");
-    struct json *spec = json_make_object(a, group, "spec");
-    const char *queue = json_get_string(ours, "queue", "");
 
-    json_set_string(a, labels, LABEL_OWNER_NAME, v->name);
-    json_set_string(a, labels, LABEL_OWNER_KIND, v->kind->name);
-    json_set_string(a, json_make_object(a, json_get_mut(group, "metadata"), "annotations"),
-                    ANNOTATION_SEQUENCE, object_resource_version(v->job));
-    json_set_string(a, spec, "queue", *queue ? queue : DEFAULT_QUEUE);
-    json_set_int(a, spec, "priority", json_get_int(ours, "priority", 0));
-    json_set_int(a, spec, "minMember", job_min_member(v));
-    json_set_int(a, spec, "members", wanted_members(v));
-    set_deadline(v, spec);
-    return group;
+    return (struct group_wish){
+        .arena = v->arena,
+        .kind = v->kind,
+        .job = v->job,
+        .group = v->snapshot->group,
+        .queue = json_get_string(ours, "queue", ""),
+        .priority = json_get_int(ours, "priority", 0),
+        .least = job_min_member(v),
+        .members = wanted_members(v),
+        .deadline = json_at(v->spec, "runPolicy", "activeDeadlineSeconds"),
+    };
 }
 
 void job_group_make(const struct job_view *v, struct plan *plan)
 {
-    if (!job_is_grouped(v) || v->snapshot->group)
-        return;
-    plan_create(plan, &kind_pod_group, group_new(v));
-    plan_next_stage(plan);
-}
+    const struct group_wish wish = wish_of(v);
 
-static bool is_ours(const struct job_view *v)
-{
-    const struct json *group = v->snapshot->group;
-
-    return group && object_is_controlled_by(group, v->uid) && !object_is_deleting(group);
+    if (job_is_grouped(v))
+        group_make(&wish, plan);
 }
 
 void job_group_keep(const struct job_view *v, struct plan *plan)
 {
-    const struct json *group = v->snapshot->group, *spec = json_get(group, "spec");
-    int64_t wanted = wanted_members(v), least = job_min_member(v);
-    struct json *patch, *change;
+    const struct group_wish wish = wish_of(v);
 
-    if (!is_ours(v) || (json_get_int(spec, "members", -1) == wanted &&
-                        json_get_int(spec, "minMember", -1) == least))
-        return;
-    patch = json_new_object(v->arena);
-    change = json_make_object(v->arena, patch, "spec");
-    json_set_int(v->arena, change, "members", wanted);
-    json_set_int(v->arena, change, "minMember", least);
-    plan_patch(plan, &kind_pod_group, group, patch);
+    group_keep(&wish, plan);
 }
 
 void job_group_end(const struct job_view *v, struct plan *plan)
 {
-    if (is_ours(v))
-        plan_delete(plan, &kind_pod_group, v->snapshot->group, -1);
+    const struct group_wish wish = wish_of(v);
+
+    group_end(&wish, plan);
 }

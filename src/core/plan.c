@@ -100,7 +100,7 @@ static struct json *tracking_patch(struct arena *a, const struct json *pod, bool
     struct json *metadata = json_make_object(a, patch, "metadata");
 
     json_each (f, json_at(pod, "metadata", "finalizers"))
-        if (!json_string_is(f, FINALIZER_TRACKING))
+        if (!finalizer_is_tracking(f))
             json_append(list, json_clone(a, f));
     if (tracked)
         json_append_string(a, list, FINALIZER_TRACKING);

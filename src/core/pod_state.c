@@ -51,9 +51,19 @@ static bool is_over(const struct json *pod)
            json_int(json_at(pod, "metadata", "deletionGracePeriodSeconds"), 0) == 0;
 }
 
+bool finalizer_is_tracking(const struct json *finalizer)
+{
+    return json_string_is(finalizer, FINALIZER_TRACKING) ||
+           json_string_is(finalizer, FINALIZER_BATCH);
+}
+
 bool pod_is_held(const struct json *pod)
 {
-    return is_over(pod) && json_has(json_at(pod, "metadata", "finalizers"), FINALIZER_TRACKING);
+    bool tracked = false;
+
+    json_each (f, json_at(pod, "metadata", "finalizers"))
+        tracked = tracked || finalizer_is_tracking(f);
+    return tracked && is_over(pod);
 }
 
 bool pod_is_placed(const struct json *pod)

@@ -11,6 +11,8 @@ enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOW
 #define POD_ENDED_BY_ITSELF "muster.dev/EndedByItself"
 /* Keeps a pod that is evicted until its job's status says what follows from its end. */
 #define FINALIZER_TRACKING "muster.dev/job-tracking"
+/* The same of every pod of a batch Job. */
+#define FINALIZER_BATCH "batch.kubernetes.io/job-tracking"
 
 struct pod_state {
     enum pod_phase phase;
@@ -32,7 +34,8 @@ struct pod_state {
 /* main_container: of several failed ones, the one that is to blame; may be NULL. */
 struct pod_state pod_state_of(const struct json *pod, const char *main_container);
 bool pod_is_finished(const struct json *pod);
-/* Over, and there only because of FINALIZER_TRACKING. */
+bool finalizer_is_tracking(const struct json *finalizer); /* either of them */
+/* Over, and there only because of such a finalizer. */
 bool pod_is_held(const struct json *pod);
 bool pod_is_placed(const struct json *pod); /* on a node */
 bool pod_is_for_default_scheduler(const struct json *pod);

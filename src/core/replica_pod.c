@@ -13,22 +13,9 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "core/child.h"
 #include "core/job_run.h"
 #include "core/pod_state.h"
-
-static struct json *owner_reference(const struct job_view *v)
-{
-    struct arena *a = v->arena;
-    struct json *ref = json_new_object(a);
-
-    json_set_string(a, ref, "apiVersion", kind_api_version(a, v->kind));
-    json_set_string(a, ref, "kind", v->kind->name);
-    json_set_string(a, ref, "name", v->name);
-    json_set_string(a, ref, "uid", v->uid);
-    json_set_bool(a, ref, "controller", true);
-    json_set_bool(a, ref, "blockOwnerDeletion", true);
-    return ref;
-}
 
 static void set_identity(const struct job_view *v, const struct replica *r, struct json *labels)
 {
@@ -42,17 +29,7 @@ static void set_identity(const struct job_view *v, const struct replica *r, stru
 
 struct json *replica_child_new(const struct job_view *v, const struct kind *kind, const char *name)
 {
-    struct arena *a = v->arena;
-    struct json *child = json_new_object(a);
-    struct json *metadata;
-
-    json_set_string(a, child, "apiVersion", kind_api_version(a, kind));
-    json_set_string(a, child, "kind", kind->name);
-    metadata = json_make_object(a, child, "metadata");
-    json_set_string(a, metadata, "name", name);
-    json_set_string(a, metadata, "namespace", v->ns);
-    json_append(json_make_array(a, metadata, "ownerReferences"), owner_reference(v));
-    return child;
+    return child_new(v->arena, kind, name, v->kind, v->job);
 }
 
 /* A clone of a map of the template's metadata, or an empty one. */

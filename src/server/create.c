@@ -39,7 +39,7 @@ static void stamp(struct server_request *r, struct json *object)
     json_set_string(r->arena, meta, "uid", uid);
     json_set_string(r->arena, meta, "creationTimestamp",
                     time_format(clock_now_ms(r->server->clock), now));
-    if (r->route.kind->custom)
+    if (r->route.kind->custom || r->route.kind->has_generation)
         json_set_int(r->arena, meta, "generation", 1);
 }
 
@@ -123,7 +123,7 @@ static int check_owner(struct server_request *r, const struct json *pod, struct 
     const char *name = json_get_string(owner, "name", ""), *key;
     const struct store_item *item;
 
-    if (!k || !job_is_kind(k))
+    if (!k || (!job_is_kind(k) && !batch_is_kind(k)))
         return 0;
     key = object_key(r->arena, k, r->route.ns, name);
     item = key ? store_head(server_collection(r->server, k), key) : NULL;

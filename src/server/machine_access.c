@@ -339,7 +339,7 @@ static const struct kind *kind_of_reference(const struct server_request *r, cons
 /* Whether pods are made of such objects, by our controllers or by others. */
 static bool makes_pods(const struct kind *k)
 {
-    return k->schema || app_is_kind(k) || job_is_kind(k);
+    return k->schema || app_is_kind(k) || job_is_kind(k) || batch_is_kind(k);
 }
 
 static bool has_text(const struct blob *b, const char *text)

@@ -11,7 +11,7 @@
 #include "api/quantity.h"
 #include "api/selector.h"
 #include "api/yaml.h"
-#include "core/job.h"
+#include "core/batch_job.h"
 #include "core/mpi.h"
 #include "core/pod_state.h"
 #include "core/resources.h"
@@ -131,6 +131,25 @@ static void read_job(struct wish *w)
     w->queue = *named ? named : DEFAULT_QUEUE;
     w->queue_at = member_path(a, member_path(a, at, "t9kScheduler"), "queue");
     add_replicas(w);
+}
+
+/* A Job's, or those a CronJob makes; without a label its pods are in no queue, but for gangs. */
+static void read_batch(struct wish *w)
+{
+    struct arena *a = w->request->arena;
+    const struct field_path *at = member_path(a, NULL, "spec");
+    const struct json *job = w->object, *spec;
+
+    if (w->request->route.kind == &kind_cron_job) {
+        job = json_at(job, "spec", "jobTemplate");
+        at = member_path(a, member_path(a, at, "jobTemplate"), "spec");
+    }
+    spec = json_get(job, "spec");
+    w->queue = json_string(json_at(spec, "template", "metadata", "labels", LABEL_QUEUE),
+                           batch_job_is_gang(job) ? DEFAULT_QUEUE : NULL);
+    w->queue_at = member_path(a, member_path(a, at, "template"), "metadata");
+    w->queue_at = keep(a, PATH_KEY(member_path(a, w->queue_at, "labels"), LABEL_QUEUE));
+    add_members(w, json_at(spec, "template", "spec"), json_get_int(spec, "parallelism", 1), at);
 }
 
 static void read_pod(struct wish *w)
@@ -431,13 +450,15 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
     const struct json *queue;
     int rc;
 
-    if (!job_is_kind(k) && k != &kind_pod && k != &kind_pod_group)
+    if (!job_is_kind(k) && !batch_is_kind(k) && k != &kind_pod && k != &kind_pod_group)
         return 0;
     /* A job's, which was looked at when the job was made. */
     if (!job_is_kind(k) && object_controller(object) && caller_may_everything(r->caller))
         return 0;
     if (job_is_kind(k))
         read_job(&w);
+    else if (batch_is_kind(k))
+        read_batch(&w);
     else if (k == &kind_pod)
         read_pod(&w);
     else

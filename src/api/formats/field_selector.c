@@ -126,6 +126,8 @@ const char *field_selector_value(const struct json *object, const char *path,
     }
     if (json_is(v, JSON_BOOL))
         return v->u.boolean ? "true" : "false";
+    if (json_is(v, JSON_OBJECT)) /* an event's source is who said it */
+        return json_get_string(v, "component", "");
     return json_string(v, "");
 }
 

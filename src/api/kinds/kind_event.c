@@ -149,4 +149,4 @@ const struct kind kind_event = {
     .field_selectors = (const char *const[]){
         "involvedObject.kind", "involvedObject.namespace", "involvedObject.name",
         "involvedObject.uid", "involvedObject.apiVersion", "involvedObject.resourceVersion",
-        "involvedObject.fieldPath", "reason", "reportingComponent", "type", NULL}};
+        "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type", NULL}};

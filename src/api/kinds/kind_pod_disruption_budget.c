@@ -83,11 +83,6 @@ const struct kind kind_pod_disruption_budget = {BUDGET, .version = "v1", .collec
 
 /* --- policy/v1beta1 -------------------------------------------------------------------- */
 
-static void from_stored(struct arena *a, const struct kind *k, struct json *budget)
-{
-    json_set_string(a, budget, "apiVersion", kind_api_version(a, k));
-}
-
 /* An empty selector means no pods here and all pods in v1, where none at all means no pods. */
 static void to_stored(struct arena *a, const struct kind *k, struct json *budget)
 {
@@ -96,9 +91,9 @@ static void to_stored(struct arena *a, const struct kind *k, struct json *budget
 
     if (json_is(selector, JSON_OBJECT) && json_len(selector) == 0)
         json_remove(spec, "selector");
-    json_set_string(a, budget, "apiVersion", kind_api_version(a, k->stored_as));
+    kind_set_stored_version(a, k, budget);
 }
 
 const struct kind kind_pod_disruption_budget_beta = {
     BUDGET, .version = "v1beta1", .stored_as = &kind_pod_disruption_budget,
-    .from_stored = from_stored, .to_stored = to_stored};
+    .from_stored = kind_set_version, .to_stored = to_stored};

@@ -40,13 +40,9 @@ REFUSED(kind_replica_set, "apps", "v1", "ReplicaSet", "replicasets", "replicaset
 REFUSED(kind_stateful_set, "apps", "v1", "StatefulSet", "statefulsets", "statefulset",
         SHORT("sts"));
 REFUSED(kind_daemon_set, "apps", "v1", "DaemonSet", "daemonsets", "daemonset", SHORT("ds"));
-REFUSED(kind_job, "batch", "v1", "Job", "jobs", "job", .short_names = NULL);
-REFUSED(kind_cron_job, "batch", "v1", "CronJob", "cronjobs", "cronjob", SHORT("cj"));
 REFUSED(kind_ingress, "networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", SHORT("ing"));
 REFUSED(kind_machine_access, "muster.dev", "v1", "MachineAccess", "machineaccess", "machineaccess",
         .short_names = NULL);
 /* What kubectl 1.20 asks for. */
-REFUSED(kind_cron_job_beta, "batch", "v1beta1", "CronJob", "cronjobs", "cronjob",
-        .stored_as = &kind_cron_job);
 REFUSED(kind_ingress_beta, "extensions", "v1beta1", "Ingress", "ingresses", "ingress",
         .stored_as = &kind_ingress);

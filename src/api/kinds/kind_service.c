@@ -117,15 +117,30 @@ static void check_ports(const struct json *spec, const struct field_path *at, st
         }
 }
 
+/* Whoever has the address goes on using it. */
+static void check_address(const struct json *spec, const struct json *old, struct err *err)
+{
+    const struct field_path at = {.name = "spec"};
+    const struct json *next = json_get(spec, "clusterIP");
+    const char *address = json_get_string(old, "clusterIP", "");
+
+    if (*address && !json_string_is(next, address) &&
+        !json_string_is(json_get(spec, "type"), "ExternalName") &&
+        !json_string_is(json_get(old, "type"), "ExternalName"))
+        problem_invalid(err, PATH_INDEX(PATH_MEMBER(&at, "clusterIPs"), 0), next,
+                        "may not change once set");
+}
+
 static void validate(const struct json *service, const struct json *old, struct err *err)
 {
     const struct json *name = json_at(service, "metadata", "name");
     const char *problem = *json_string(name, "") ? dns_1035_label_problem(name->u.text) : NULL;
 
-    (void)old;
     if (problem)
         problem_invalid(err, PATH_MEMBER(PATH_MEMBER(NULL, "metadata"), "name"), name, "%s",
                         problem);
+    if (old)
+        check_address(json_get(service, "spec"), json_get(old, "spec"), err);
     check_ports(json_get(service, "spec"), PATH_MEMBER(PATH_MEMBER(NULL, "spec"), "ports"), err);
 }
 
@@ -193,15 +208,17 @@ static const struct column columns[] = {
            .render = render_selector),
     {0}};
 
-const struct kind kind_service = {KIND_NAMES("", "v1", "Service", "services", "service"),
-                                  .short_names = (const char *const[]){"svc", NULL},
-                                  .categories = (const char *const[]){"all", NULL},
-                                  .namespaced = true,
-                                  .has_status = true,
-                                  .collected = true,
-                                  .doc = "Service is a name under which pods are reached.",
-                                  .fields = fields,
-                                  .columns = columns,
-                                  .validate = validate,
-                                  .set_defaults = set_defaults,
-                                  .warn = warn};
+const struct kind kind_service = {
+    KIND_NAMES("", "v1", "Service", "services", "service"),
+    .short_names = (const char *const[]){"svc", NULL},
+    .categories = (const char *const[]){"all", NULL},
+    .namespaced = true,
+    .has_status = true,
+    .collected = true,
+    .doc = "Service is a name under which pods are reached.",
+    .fields = fields,
+    .columns = columns,
+    .validate = validate,
+    .set_defaults = set_defaults,
+    .warn = warn,
+    .field_selectors = (const char *const[]){"spec.clusterIP", "spec.type", NULL}};

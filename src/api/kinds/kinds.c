@@ -105,6 +105,16 @@ const char *kind_api_version(struct arena *a, const struct kind *k)
     return *k->group ? arena_printf(a, "%s/%s", k->group, k->version) : k->version;
 }
 
+void kind_set_version(struct arena *a, const struct kind *k, struct json *object)
+{
+    json_set_string(a, object, "apiVersion", kind_api_version(a, k));
+}
+
+void kind_set_stored_version(struct arena *a, const struct kind *k, struct json *object)
+{
+    kind_set_version(a, k->stored_as, object);
+}
+
 static void add_segment(struct buf *out, const char *text)
 {
     static const char plain[] =

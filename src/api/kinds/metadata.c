@@ -38,7 +38,7 @@ const struct field object_reference_fields[] = {
     F_STR("fieldPath", "The part of it that is meant.", P(7)),
     {0}};
 
-static const struct field meta_fields[] = {
+const struct field object_meta_fields[] = {
     F_STR("name", "Name, unique in the namespace among objects of the kind. It cannot be changed.",
           P(1)),
     F_STR("generateName", "Prefix of a name the server makes when name is not given.", P(2)),
@@ -75,7 +75,8 @@ static const struct field meta_fields[] = {
 const struct field object_common_fields[] = {
     F_STR("apiVersion", "Group and version of this object's schema."),
     F_STR("kind", "Kind of the object."),
-    F_OBJ("metadata", meta_fields, "Name, namespace, labels and what else every object has.", P(1)),
+    F_OBJ("metadata", object_meta_fields, "Name, namespace, labels and what else every object has.",
+          P(1)),
     {0}};
 
 static bool has_nul(const struct json *v)

@@ -152,7 +152,7 @@ static void check_below(const struct json *schema, const struct field_path *at, 
         problem_forbidden(err, PATH_MEMBER(at, "$ref"), schema->line, "$ref is not supported");
     if (json_string_is(json_get(schema, "type"), "array") && !items)
         problem_required(err, PATH_MEMBER(at, "items"), schema->line, "must be specified");
-    if (json_get(schema, "properties") && others)
+    if (json_get(schema, "properties") && others && !json_bool(others, false))
         problem_forbidden(err, PATH_MEMBER(at, "additionalProperties"), others->line,
                           "additionalProperties and properties are mutual exclusive");
     json_each (p, json_get(schema, "properties"))

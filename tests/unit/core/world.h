@@ -186,11 +186,18 @@ static inline void world_delete(struct world *w, enum world_set set, const struc
     struct json *o;
 
     w->deleted += set == WORLD_PODS;
-    if (set != WORLD_PODS || pod_is_finished(object)) {
+    o = world_edit(w, object);
+    if (set == WORLD_PODS && pod_is_finished(object) &&
+        json_len(json_at(object, "metadata", "finalizers")))
+        json_set_int(&w->arena, json_make_object(&w->arena, o, "metadata"),
+                     "deletionGracePeriodSeconds", 0);
+    else if (set != WORLD_PODS || pod_is_finished(object)) {
         world_change(w, set, object, NULL);
         return;
     }
-    o = world_edit(w, object);
+    if (!pod_is_finished(object))
+        json_set_int(&w->arena, json_make_object(&w->arena, o, "metadata"),
+                     "deletionGracePeriodSeconds", 30);
     json_set_string(&w->arena, json_make_object(&w->arena, o, "metadata"), "deletionTimestamp",
                     time_format(w->now_ms, time));
     world_change(w, set, object, o);
@@ -311,6 +318,22 @@ static inline bool world_update_status(struct world *w, const struct plan_step *
     return true;
 }
 
+/* It loses its finalizer, and goes if it was held by nothing else. */
+static inline bool world_release_pod(struct world *w, const struct json *pod,
+                                     const struct json *patch)
+{
+    struct json *o;
+
+    assert_true(json_is_null(json_at(patch, "metadata", "finalizers")));
+    if (!pod || !json_equal(json_at(patch, "metadata", "resourceVersion"),
+                            json_at(pod, "metadata", "resourceVersion")))
+        return false;
+    o = world_edit(w, pod);
+    json_remove(json_get_mut(o, "metadata"), "finalizers");
+    world_change(w, WORLD_PODS, pod, pod_is_held(pod) ? NULL : o);
+    return true;
+}
+
 /* False: the rest is to be dropped. */
 static inline bool world_step(struct world *w, const struct plan_step *step)
 {
@@ -341,12 +364,8 @@ static inline bool world_step(struct world *w, const struct plan_step *step)
             w->events[w->events_len++] = json_clone(&w->arena, step->object);
         return true;
     case PLAN_PATCH:
-        if (set == WORLD_PODS) { /* held by nothing but the finalizer it loses */
-            assert_true(pod_is_held(there));
-            assert_true(json_is_null(json_at(step->object, "metadata", "finalizers")));
-            world_change(w, set, there, NULL);
-            return true;
-        }
+        if (set == WORLD_PODS)
+            return world_release_pod(w, there, step->object);
         assert_ptr_equal(step->kind, &kind_pod_group);
         if (there)
             world_patch_spec(w, set, there, json_get(step->object, "spec"));
@@ -420,6 +439,9 @@ static inline const struct job_kind *world_kind(const struct json *job)
     for (size_t i = 0; app_kinds[i]; i++)
         if (kind_of_object(job) == app_kinds[i]->job->kind)
             return app_kinds[i]->job;
+    for (size_t i = 0; batch_kinds[i]; i++)
+        if (kind_of_object(job) == batch_kinds[i]->kind)
+            return batch_kinds[i];
     return job_kinds[0];
 }
 

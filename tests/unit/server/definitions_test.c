@@ -22,7 +22,8 @@ static const char definition[] =
     "\"type\":\"integer\",\"minimum\":0,\"maximum\":9,\"default\":1},\"share\":{"
     "\"type\":\"number\",\"multipleOf\":0.25},\"mode\":{\"type\":\"string\","
     "\"enum\":[\"Fast\",\"Slow\"]},\"free\":{\"type\":\"object\","
-    "\"x-kubernetes-preserve-unknown-fields\":true},\"tags\":{\"type\":\"array\","
+    "\"x-kubernetes-preserve-unknown-fields\":true},\"open\":{\"type\":\"object\",\"properties\":{"
+    "\"known\":{\"type\":\"string\"}},\"additionalProperties\":true},\"tags\":{\"type\":\"array\","
     "\"x-kubernetes-list-type\":\"set\",\"items\":{\"type\":\"string\"}}}},\"status\":{\"type\":"
     "\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}}},{\"name\":\"v1beta1\","
     "\"served\":true,\"storage\":false,\"deprecated\":true,\"schema\":{\"openAPIV3Schema\":{"
@@ -342,6 +343,18 @@ static void a_limit_range_fills_in_what_containers_do_not_say(void **state)
                 "Forbidden", "maximum cpu usage per Container is 2, but limit is 3");
 }
 
+static void members_beside_the_known_ones_may_be_kept(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    install(f);
+    a = expect(f, "POST", TABS, TAB("o", "{\"cron\":\"1\",\"open\":{\"known\":\"a\",\"x\":1}}"),
+               201);
+    assert_path(a, "{\"known\":\"a\",\"x\":1}", "spec", "open");
+    expect(f, "POST", TABS, TAB("p", "{\"cron\":\"1\",\"open\":{\"known\":1}}"), 422);
+}
+
 /* --- services ---------------------------------------------------------------------------- */
 
 #define SERVICES "/api/v1/namespaces/default/services"
@@ -364,6 +377,13 @@ static void services_have_addresses_of_their_own(void **state)
     expect(f, "POST", SERVICES, body, 201);
     a = expect(f, "POST", SERVICES, SERVICE("c", "\"clusterIP\":\"None\","), 201);
     assert_path(a, "[\"None\"]", "spec", "clusterIPs");
+    assert_says(expect(f, "PUT", SERVICES "/b", SERVICE("b", "\"clusterIP\":\"10.43.9.9\","), 422),
+                "Invalid", "may not change once set");
+    expect(f, "PUT", SERVICES "/b", SERVICE("b", ""), 200); /* left out, it stays */
+    a = expect(f, "GET", SERVICES "?fieldSelector=spec.clusterIP%3DNone", NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 1);
+    a = expect(f, "GET", SERVICES "?fieldSelector=spec.type%3DClusterIP", NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 2);
     a = expect(f, "POST", CONFIG_MAPS, "{\"metadata\":{\"name\":\"a\"}}", 201);
     assert_null(json_get(a.object, "spec"));
 }
@@ -470,6 +490,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(objects_are_defaulted_pruned_and_checked),
         test(versions_scale_and_columns),
+        test(members_beside_the_known_ones_may_be_kept),
         test(a_deleted_definition_takes_its_objects_along),
         test(definitions_survive_a_restart),
         test(definitions_that_cannot_be_served),

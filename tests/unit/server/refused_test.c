@@ -6,16 +6,11 @@
     "this server runs pods and training jobs and has no controller for deployments.apps"
 
 /* What `kubectl apply --prune` lists without being told what to. */
-static const char *const pruned[] = {"/api/v1/replicationcontrollers",
-                                     "/apis/apps/v1/deployments",
-                                     "/apis/apps/v1/replicasets",
-                                     "/apis/apps/v1/statefulsets",
-                                     "/apis/apps/v1/daemonsets",
-                                     "/apis/batch/v1/jobs",
-                                     "/apis/batch/v1/cronjobs",
-                                     "/apis/batch/v1beta1/cronjobs",
-                                     "/apis/networking.k8s.io/v1/ingresses",
-                                     "/apis/extensions/v1beta1/ingresses"};
+static const char *const pruned[] = {
+    "/api/v1/replicationcontrollers",    "/apis/apps/v1/deployments",
+    "/apis/apps/v1/replicasets",         "/apis/apps/v1/statefulsets",
+    "/apis/apps/v1/daemonsets",          "/apis/networking.k8s.io/v1/ingresses",
+    "/apis/extensions/v1beta1/ingresses"};
 
 static void they_can_be_listed(void **state)
 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 	authorization "k8s.io/api/authorization/v1"
+	batch "k8s.io/api/batch/v1"
 	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
@@ -657,12 +658,49 @@ func cleanUp(ctx context.Context, c *clients) error {
 	})
 }
 
+// jobs runs an Indexed Job to its end, as an operator would that makes its launcher one.
+func jobs(ctx context.Context, c *clients) error {
+	indexed, three := batch.IndexedCompletion, int32(3)
+	template := podOf("", "sh", "-c", "echo index $JOB_COMPLETION_INDEX")
+	made, err := c.kube.BatchV1().Jobs(namespace).Create(ctx, &batch.Job{ObjectMeta: metav1.ObjectMeta{Name: "indexed"}, Spec: batch.JobSpec{
+		Completions: &three, Parallelism: &three, CompletionMode: &indexed,
+		Template: core.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: template.Labels}, Spec: template.Spec}}}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	if err := expect(made.Spec.Selector != nil && made.Generation == 1, "made: %v", made); err != nil {
+		return err
+	}
+	if err := wait(ctx, "the job's end", func() (bool, error) {
+		job, err := c.strict.BatchV1().Jobs(namespace).Get(ctx, "indexed", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		return job.Status.Succeeded == 3 && job.Status.CompletedIndexes == "0-2" && job.Status.CompletionTime != nil, nil
+	}); err != nil {
+		return err
+	}
+	cron := &batch.CronJob{ObjectMeta: metav1.ObjectMeta{Name: "nightly"}, Spec: batch.CronJobSpec{Schedule: "0 3 * * *", JobTemplate: batch.JobTemplateSpec{Spec: batch.JobSpec{Template: made.Spec.Template}}}}
+	if _, err := c.kube.BatchV1().CronJobs(namespace).Create(ctx, cron, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	background := metav1.DeletePropagationBackground
+	if err := c.kube.BatchV1().Jobs(namespace).Delete(ctx, "indexed", metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
+		return err
+	}
+	return wait(ctx, "its pods to go", func() (bool, error) {
+		left, err := c.kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "job-name=indexed"})
+		return err == nil && len(left.Items) == 0, err
+	})
+}
+
 var steps = []step{
 	{"client-go: a namespace", makeNamespace},
 	{"client-go: config maps, every verb", configMaps},
 	{"client-go: a pod runs, its log", pods},
 	{"client-go: a pod's status", podStatus},
 	{"client-go: eviction", evict},
+	{"client-go: a Job and a CronJob", jobs},
 	{"client-go: other kinds", others},
 	{"client-go: access review", access},
 	{"client-go: watches", watches},

@@ -16,6 +16,7 @@ import (
 
 	authn "k8s.io/api/authentication/v1"
 	authz "k8s.io/api/authorization/v1"
+	batch "k8s.io/api/batch/v1"
 	autoscaling "k8s.io/api/autoscaling/v1"
 	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
@@ -220,7 +221,7 @@ func differ(path string, a, b any, say func(string)) {
 func main() {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{core.AddToScheme, coordination.AddToScheme, rbac.AddToScheme, policy.AddToScheme,
-		events.AddToScheme, scheduling.AddToScheme, apiext.AddToScheme, authn.AddToScheme, authz.AddToScheme, autoscaling.AddToScheme} {
+		events.AddToScheme, scheduling.AddToScheme, apiext.AddToScheme, authn.AddToScheme, authz.AddToScheme, autoscaling.AddToScheme, batch.AddToScheme} {
 		if err := add(scheme); err != nil {
 			panic(err)
 		}
@@ -231,7 +232,7 @@ func main() {
 		&coordination.Lease{}, &policy.PodDisruptionBudget{}, &rbac.Role{}, &rbac.RoleBinding{}, &rbac.ClusterRole{}, &rbac.ClusterRoleBinding{},
 		&apiext.CustomResourceDefinition{}, &events.Event{}, &scheduling.PriorityClass{}, &metav1.Status{}, &metav1.DeleteOptions{},
 		&policy.Eviction{}, &core.Binding{}, &autoscaling.Scale{}, &authn.TokenRequest{}, &authn.TokenReview{}, &authn.SelfSubjectReview{},
-		&authz.SelfSubjectAccessReview{}, &authz.SubjectAccessReview{}, &authz.SelfSubjectRulesReview{}}
+		&authz.SelfSubjectAccessReview{}, &authz.SubjectAccessReview{}, &authz.SelfSubjectRulesReview{}, &batch.Job{}, &batch.CronJob{}}
 	seen := map[string]bool{}
 	for _, zero := range []bool{false, true} {
 		for _, o := range objects {

@@ -1,0 +1,23 @@
+/* pod_group.h - the PodGroup of a job of any kind (job_group.c). Pure. */
+#ifndef MUSTER_CORE_POD_GROUP_H
+#define MUSTER_CORE_POD_GROUP_H
+
+#include "core/job.h"
+
+struct group_wish {
+    struct arena *arena;
+    const struct kind *kind; /* the job's */
+    const struct json *job;
+    const struct json *group; /* that is there, or NULL */
+    const char *queue;        /* "": the default one */
+    int64_t priority;
+    int64_t least, members;      /* that start together; wanted now */
+    const struct json *deadline; /* seconds; NULL: none */
+};
+
+/* Made before the pods, kept up to date, and gone at the end. */
+void group_make(const struct group_wish *w, struct plan *plan);
+void group_keep(const struct group_wish *w, struct plan *plan);
+void group_end(const struct group_wish *w, struct plan *plan);
+
+#endif
