@@ -19,23 +19,14 @@ static const struct field template_fields[] = {
           REQUIRED, CORE_TYPE("PodSpec")),
     {0}};
 
-static const struct field t9k_scheduler_fields[] = {
-    F_STR("queue", "Queue it waits in.",
-          IGNORED("a Notebook starts as soon as it fits, outside of queues")),
-    F_INT32("priority", "Priority in the queue, 0 to 100; higher goes first.", BETWEEN(0, 100),
-            IGNORED("a Notebook starts as soon as it fits, outside of queues")),
-    {0}};
-
-static const struct field scheduler_fields[] = {
-    F_OBJ("t9kScheduler", t9k_scheduler_fields, "Use the queue scheduler."), {0}};
-
 static const struct field spec_fields[] = {
     F_STR("type", "What it runs.", ONE_OF(types), DEFAULT("\"jupyter\"")),
     F_OBJ("template", template_fields, "The pod it runs in.",
           .flags = FIELD_REQUIRED | FIELD_IMMUTABLE,
           .immutable = "field is immutable: delete the Notebook and make it anew; files on its "
                        "claims stay"),
-    F_OBJ("scheduler", scheduler_fields, "How it is scheduled."),
+    F_OBJ("scheduler", job_scheduler_fields, "The queue it waits in; outside of queues when absent.",
+          .flags = FIELD_IMMUTABLE),
     F_BOOL("suspend", "Whether it is paused: its pod is removed, the rest stays.",
            DEFAULT("false")),
     F_OBJ("ssh", ssh_fields, "Reaching it by ssh."),

@@ -172,6 +172,7 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
     struct control_options control = {.clock = loop_clock(d->loop),
                                       .parts = CONTROL_ALL | CONTROL_NODES,
                                       .overcommit = o->overcommit,
+                                      .idle = o->idle,
                                       .shared_network = true};
     struct agent_options agent = {.loop = d->loop,
                                   .pod_root = o->home->pods_path,
@@ -216,12 +217,12 @@ static int open_doors(struct daemon *d, const struct daemon_options *o, struct e
     return 0;
 }
 
-static int show_apps(struct daemon *d)
+static int show_apps(struct daemon *d, const struct idle_times *idle)
 {
     struct server_app app = {.fn = app_proxy_handle, .signed_out = app_proxy_end_session};
     int rc = 0;
 
-    d->apps = app.arg = app_proxy_new(d->loop, d->console_transport, d->node);
+    d->apps = app.arg = app_proxy_new(d->loop, d->console_transport, d->node, idle);
     if (!d->apps)
         return -ENOMEM;
     app.parts = APP_PARTS;
@@ -248,7 +249,7 @@ static int start_console(struct daemon *d, const struct daemon_options *o, struc
                                                        .hash = web_hash(),
                                                        .signed_out = live_sign_out,
                                                        .live = d->live});
-    return show_apps(d) < 0 ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
+    return show_apps(d, &o->idle) < 0 ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
 }
 
 int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options *options,

@@ -7,6 +7,7 @@
 
 #include "cli/home.h"
 #include "cli/node_limits.h"
+#include "core/job.h"
 #include "loop/loop.h"
 #include "port/transport.h"
 
@@ -28,6 +29,7 @@ struct daemon_options {
     bool only_api;         /* neither controllers nor agent */
     bool overcommit;
     bool notify_local; /* see net/webhook.h */
+    struct idle_times idle; /* see core/job.h */
     struct node_limits limits;
     const char *const *volumes; /* claims and their folders: "NAME=DIR"; NULL-terminated, or NULL */
 };

@@ -177,6 +177,7 @@ static bool open_jobs(struct control *c, const struct control_options *o)
                                               .groups = c->groups,
                                               .shared_network = o->shared_network,
                                               .lease_ns = o->lease_ns,
+                                              .idle = o->idle,
                                               .on_job = on_job,
                                               .on_gone = on_job_gone,
                                               .on_ready = on_jobs_ready,

@@ -8,6 +8,7 @@
 #include "client/cache.h"
 #include "control/apply.h"
 #include "control/trouble.h"
+#include "core/job.h"
 
 struct jobs;
 
@@ -24,6 +25,7 @@ struct jobs_options {
     struct cache *groups; /* PodGroups, likewise: jobs_on_group */
     bool shared_network;  /* see core/job.h */
     const char *lease_ns; /* likewise; outlives the jobs */
+    struct idle_times idle; /* likewise */
     jobs_fn *on_job;      /* a job was added or has changed; may be NULL */
     void (*on_gone)(void *arg, const struct json *job); /* was deleted; may be NULL */
     void (*on_ready)(void *arg); /* every job was told that was there; may be NULL */

@@ -114,3 +114,29 @@ struct json *app_service_new(struct arena *a, const struct app_kind *k, const st
     json_set_int(a, open, "targetPort", port);
     return service;
 }
+
+bool app_is_grouped(const struct json *app)
+{
+    return json_at(app, "spec", "scheduler", "t9kScheduler");
+}
+
+struct json *app_group_new(struct arena *a, const struct app_kind *k, const struct json *app)
+{
+    struct json *group = app_child_new(a, k, app, &kind_pod_group);
+
+    json_set_string(a, json_make_object(a, group, "metadata"), "name", job_child_name(a, app));
+    job_group_describe(a, group, k->job->kind, app, 1, 1);
+    return group;
+}
+
+void app_set_group(struct arena *a, const struct json *app, struct json *pod)
+{
+    struct json *labels = json_make_object(a, json_make_object(a, pod, "metadata"), "labels");
+    struct json *spec = json_make_object(a, pod, "spec");
+
+    json_set_string(a, labels, LABEL_GROUP_NAME, job_child_name(a, app));
+    if (!json_get(spec, "schedulerName"))
+        json_set_string(a, spec, "schedulerName", "t9k-scheduler");
+    if (*json_get_string(spec, "nodeName", ""))
+        job_ask_for_node(a, spec);
+}

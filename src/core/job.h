@@ -10,6 +10,12 @@
 /* A job's status.reason when it could not run if all were free. */
 #define JOB_NEVER_FITS "NeverFits"
 
+/* After how long an app that nobody uses is Idle, and its pod removed; 0: the defaults (core/app.h),
+ * less: never. */
+struct idle_times {
+    int64_t idle_ms, reclaim_ms;
+};
+
 /* Everything a decision may look at. Objects are as the caches hold them, possibly old. */
 struct job_snapshot {
     const struct json *job;
@@ -37,6 +43,8 @@ struct job_snapshot {
      * is a constant. */
     bool shared_network;
     const char *random; /* that nobody knows, another each time; NULL: there is none */
+    struct idle_times idle;
+    int64_t watched_since_ms; /* from when on somebody looks whether apps are used; 0: always */
     int64_t now_ms;
 };
 
@@ -63,6 +71,13 @@ void job_look(const struct job_kind *k, const struct job_snapshot *s, struct pla
 
 /* What a job's PodGroup and TensorBoard are called: <job>-<hash5> */
 const char *job_child_name(struct arena *a, const struct json *job);
+
+/* What a PodGroup says of the job it is for: whose it is, queue and priority as spec.scheduler has
+ * them, how many start together and how many there are. */
+void job_group_describe(struct arena *a, struct json *group, const struct kind *k,
+                        const struct json *job, int64_t least, int64_t members);
+/* The pod asks the scheduler for the node that its spec names. */
+void job_ask_for_node(struct arena *a, struct json *pod_spec);
 
 /* Leases nobody uses: the plan deletes them. A lease is used while its job exists, or any pod of it
  * that may run. */

@@ -52,24 +52,30 @@ static void set_deadline(const struct job_view *v, struct json *spec)
         json_set_int(v->arena, spec, "activeDeadlineSeconds", json_int(limit, 0));
 }
 
-static struct json *group_new(const struct job_view *v)
+void job_group_describe(struct arena *a, struct json *group, const struct kind *k,
+                        const struct json *job, int64_t least, int64_t members)
 {
-    const struct json *ours = json_at(v->spec, "scheduler", "t9kScheduler");
-    struct arena *a = v->arena;
-    struct json *group = replica_child_new(v, &kind_pod_group, job_child_name(a, v->job));
+    const struct json *ours = json_at(job, "spec", "scheduler", "t9kScheduler");
     struct json *labels = json_make_object(a, json_make_object(a, group, "metadata"), "labels");
     struct json *spec = json_make_object(a, group, "spec");
     const char *queue = json_get_string(ours, "queue", "");
 
-    json_set_string(a, labels, LABEL_OWNER_NAME, v->name);
-    json_set_string(a, labels, LABEL_OWNER_KIND, v->kind->name);
+    json_set_string(a, labels, LABEL_OWNER_NAME, object_name(job));
+    json_set_string(a, labels, LABEL_OWNER_KIND, k->name);
     json_set_string(a, json_make_object(a, json_get_mut(group, "metadata"), "annotations"),
-                    ANNOTATION_SEQUENCE, object_resource_version(v->job));
+                    ANNOTATION_SEQUENCE, object_resource_version(job));
     json_set_string(a, spec, "queue", *queue ? queue : DEFAULT_QUEUE);
     json_set_int(a, spec, "priority", json_get_int(ours, "priority", 0));
-    json_set_int(a, spec, "minMember", job_min_member(v));
-    json_set_int(a, spec, "members", wanted_members(v));
-    set_deadline(v, spec);
+    json_set_int(a, spec, "minMember", least);
+    json_set_int(a, spec, "members", members);
+}
+
+static struct json *group_new(const struct job_view *v)
+{
+    struct json *group = replica_child_new(v, &kind_pod_group, job_child_name(v->arena, v->job));
+
+    job_group_describe(v->arena, group, v->kind, v->job, job_min_member(v), wanted_members(v));
+    set_deadline(v, json_get_mut(group, "spec"));
     return group;
 }
 

@@ -247,6 +247,22 @@ static bool explain_end(struct app_look *l)
     return true;
 }
 
+static const char *const activity_paths[] = {"api/kernels?no_track_activity=1",
+                                             "api/terminals?no_track_activity=1", NULL};
+
+/* A list of kernels, or of terminals. A kernel that computes has been at it since its last message.
+ */
+static int64_t active_ms(const struct json *answer, int64_t now_ms)
+{
+    int64_t last_ms = 0;
+
+    json_each (one, answer)
+        last_ms = max_i64(last_ms, json_string_is(json_get(one, "execution_state"), "busy")
+                                       ? now_ms
+                                       : object_time(one, "last_activity"));
+    return last_ms;
+}
+
 static void reconcile(const struct job_snapshot *s, struct plan *plan)
 {
     app_reconcile(&app_kind_notebook, s, plan);
@@ -269,6 +285,8 @@ const struct app_kind app_kind_notebook = {.job = &job,
                                            .program = "JupyterLab",
                                            .port_on_cluster = 8888,
                                            .runs_code = true,
+                                           .activity_paths = activity_paths,
+                                           .active_ms = active_ms,
                                            .pod_new = pod_new,
                                            .pod_fits = pod_fits,
                                            .plan_before = plan_before,

@@ -11,6 +11,7 @@
 #include "api/quantity.h"
 #include "api/selector.h"
 #include "api/yaml.h"
+#include "core/app.h"
 #include "core/job.h"
 #include "core/mpi.h"
 #include "core/pod_state.h"
@@ -123,6 +124,14 @@ static void read_job(struct wish *w)
     w->queue = *named ? named : DEFAULT_QUEUE;
     w->queue_at = member_path(a, member_path(a, at, "t9kScheduler"), "queue");
     add_replicas(w);
+}
+
+/* Without a word of the scheduler its pod is looked at as any other. */
+static void read_notebook(struct wish *w)
+{
+    read_job(w);
+    add_members(w, json_at(w->object, "spec", "template", "spec"), 1,
+                member_path(w->request->arena, NULL, "spec"));
 }
 
 static void read_pod(struct wish *w)
@@ -409,13 +418,18 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
     const struct json *queue;
     int rc;
 
-    if (!job_is_kind(k) && k != &kind_pod && k != &kind_pod_group)
+    if (!job_is_kind(k) && k != &kind_notebook && k != &kind_pod && k != &kind_pod_group)
+        return 0;
+    if (k == &kind_notebook && !app_is_grouped(object))
         return 0;
     /* A job's, which was looked at when the job was made. */
-    if (!job_is_kind(k) && object_controller(object) && caller_may_everything(r->caller))
+    if ((k == &kind_pod || k == &kind_pod_group) && object_controller(object) &&
+        caller_may_everything(r->caller))
         return 0;
     if (job_is_kind(k))
         read_job(&w);
+    else if (k == &kind_notebook)
+        read_notebook(&w);
     else if (k == &kind_pod)
         read_pod(&w);
     else
