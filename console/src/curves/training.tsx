@@ -4,7 +4,8 @@ import { Chart } from "../charts/chart.tsx";
 import { lookOf } from "../charts/palette.ts";
 import type { Window } from "../charts/range.ts";
 import { boardApi } from "../data/board.ts";
-import { boardHref, useBoard } from "../data/boards.ts";
+import { appHref } from "../data/apps.ts";
+import { useBoard } from "../data/boards.ts";
 import { useJobs } from "../data/jobs.ts";
 import { TENSORBOARDS } from "../data/kinds.ts";
 import { may } from "../data/rights.ts";
@@ -115,12 +116,7 @@ function BoardButton(props: { job: Job }) {
   const { namespace = "default", name } = props.job.metadata;
   if (board)
     return (
-      <a
-        class="button"
-        target="_blank"
-        rel="noopener"
-        href={boardHref(namespace, board.metadata.name)}
-      >
+      <a class="button" target="_blank" rel="noopener" href={appHref(TENSORBOARDS, board)}>
         {t("board")}
       </a>
     );

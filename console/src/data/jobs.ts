@@ -1,7 +1,7 @@
 // All jobs of all kinds as one live collection, and what can be done to one.
 import { useMemo } from "preact/hooks";
 import { Failure, merge } from "./api.ts";
-import { JOB_KINDS, jobKind, jobPath, jobsPath, type JobKind } from "./kinds.ts";
+import { JOB_KINDS, jobKind, kindPath, type JobKind } from "./kinds.ts";
 import { useLive, type Collection } from "./live.ts";
 import { may } from "./rights.ts";
 import { scope } from "./session.ts";
@@ -15,7 +15,7 @@ function named(kind: JobKind, items: Job[]): Job[] {
 
 export function useJobs(): Collection<Job> {
   // The list of kinds is fixed, so the hooks are called in the same order every time.
-  const all = JOB_KINDS.map((kind) => ({ kind, live: useLive<Job>(jobsPath(kind, scope.value)) }));
+  const all = JOB_KINDS.map((kind) => ({ kind, live: useLive<Job>(kindPath(kind, scope.value)) }));
   return useMemo(
     () => {
       // A kind that this server does not have is no failure of the page.
@@ -39,7 +39,7 @@ export function useJob(
 ): { job: Job | null; loaded: boolean; failure: Failure | null } {
   const kind = jobKind(kindName) ?? JOB_KINDS[0]!;
   const live = useLive<Job>(
-    jobsPath(kind, ns),
+    kindPath(kind, ns),
     `fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`,
   );
   return { job: named(kind, live.items)[0] ?? null, loaded: live.loaded, failure: live.failure };
@@ -48,7 +48,7 @@ export function useJob(
 function pathOf(job: Job): string {
   const kind = jobKind(job.kind ?? "");
   if (!kind) throw new Failure(`unknown kind ${job.kind}`, 0, "");
-  return jobPath(kind, job.metadata.namespace ?? "default", job.metadata.name);
+  return kindPath(kind, job.metadata.namespace ?? "default", job.metadata.name);
 }
 
 export function setPaused(job: Job, paused: boolean): Promise<unknown> {

@@ -1,9 +1,12 @@
 // The kinds the console knows by name, and where the API has them.
-export interface JobKind {
+export interface Kind {
   kind: string;
   plural: string;
   group: string;
   version: string;
+}
+
+export interface JobKind extends Kind {
   short: string; // in the menu of "create"
 }
 
@@ -15,38 +18,50 @@ export const JOB_KINDS: readonly JobKind[] = [
   { kind: "MPIJob", plural: "mpijobs", group, version, short: "MPI" },
 ];
 
-export const TENSORBOARDS = {
-  group: "tensorstack.dev",
-  version: "v1beta1",
+export const TENSORBOARDS: Kind = {
+  kind: "TensorBoard",
   plural: "tensorboards",
-};
-
-export const NOTEBOOKS = {
   group: "tensorstack.dev",
-  version: "v1beta1",
-  plural: "notebooks",
+  version,
 };
 
-export const NOTIFICATIONS = { group: "muster.dev", version: "v1beta1", plural: "notifications" };
+export const NOTEBOOKS: Kind = {
+  kind: "Notebook",
+  plural: "notebooks",
+  group: "tensorstack.dev",
+  version,
+};
 
-/** All of a namespace; without one, of all. */
-export function notificationsPath(ns: string): string {
-  const at = ns ? `namespaces/${encodeURIComponent(ns)}/` : "";
-  return `/apis/${NOTIFICATIONS.group}/${NOTIFICATIONS.version}/${at}${NOTIFICATIONS.plural}`;
-}
+export const NOTIFICATIONS: Kind = {
+  kind: "Notification",
+  plural: "notifications",
+  group: "muster.dev",
+  version,
+};
 
 export const QUEUES = {
-  group: "scheduler.tensorstack.dev",
-  version: "v1beta1",
+  kind: "Queue",
   plural: "queues",
+  group: "scheduler.tensorstack.dev",
+  version,
   namespace: "t9k-system",
 };
 export const POD_GROUPS = `/apis/${QUEUES.group}/${QUEUES.version}/podgroups`;
 
+export function apiVersion(of: Kind): string {
+  return `${of.group}/${of.version}`;
+}
+
+/** The collection of a kind, of all namespaces where none is named, or one of its objects. */
+export function kindPath(of: Kind, ns?: string, name?: string): string {
+  const at = ns ? `namespaces/${encodeURIComponent(ns)}/` : "";
+  const all = `/apis/${apiVersion(of)}/${at}${of.plural}`;
+  return name ? `${all}/${encodeURIComponent(name)}` : all;
+}
+
 /** The queues, or one of them. */
 export function queuePath(name?: string): string {
-  const all = `/apis/${QUEUES.group}/${QUEUES.version}/namespaces/${QUEUES.namespace}/${QUEUES.plural}`;
-  return name ? `${all}/${encodeURIComponent(name)}` : all;
+  return kindPath(QUEUES, QUEUES.namespace, name);
 }
 
 /** "PyTorch" for PyTorchTrainingJob. */
@@ -56,18 +71,6 @@ export function shortKind(kind: string | undefined): string {
 
 export function jobKind(kind: string): JobKind | undefined {
   return JOB_KINDS.find((one) => one.kind === kind);
-}
-
-/** The collection of a job kind; without a namespace, of all. */
-export function jobsPath(kind: JobKind, ns?: string): string {
-  const base = `/apis/${kind.group}/${kind.version}`;
-  return ns
-    ? `${base}/namespaces/${encodeURIComponent(ns)}/${kind.plural}`
-    : `${base}/${kind.plural}`;
-}
-
-export function jobPath(kind: JobKind, ns: string, name: string): string {
-  return `${jobsPath(kind, ns)}/${encodeURIComponent(name)}`;
 }
 
 /** A collection of core/v1. */

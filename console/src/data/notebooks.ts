@@ -1,10 +1,9 @@
 // Notebooks, as the API has them.
-import type { KubeObject } from "./types.ts";
+import type { App } from "./apps.ts";
 
-export interface Notebook extends KubeObject {
+export interface Notebook extends App {
   spec?: {
     suspend?: boolean;
     template?: { spec?: { volumes?: { persistentVolumeClaim?: { claimName: string } }[] } };
   };
-  status?: { phase?: string; url?: string; message?: string };
 }

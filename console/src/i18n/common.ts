@@ -61,6 +61,8 @@ export const common = {
     skip: "跳到正文",
     build: "构建",
     cluster: "集群",
+    cli: "命令行",
+    badName: "名称只能包含小写字母、数字和连字符，且以字母或数字开头和结尾。",
   },
   en: {
     product: "muster console",
@@ -124,5 +126,8 @@ export const common = {
     skip: "Skip to content",
     build: "Build",
     cluster: "Cluster",
+    cli: "Command line",
+    badName:
+      "Lower-case letters, digits and hyphens only, beginning and ending with a letter or digit.",
   },
 };

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parseDocument, stringify } from "yaml";
 import { createYaml, Failure, get } from "../../data/api.ts";
-import { corePath, JOB_KINDS, jobKind, jobPath, jobsPath, queuePath } from "../../data/kinds.ts";
+import { corePath, JOB_KINDS, jobKind, kindPath, queuePath } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import { may } from "../../data/rights.ts";
 import { session } from "../../data/session.ts";
@@ -72,7 +72,7 @@ function forgetDraft(): void {
 
 async function copyOf(kindName: string, from: string): Promise<First> {
   const [ns = "default", name = ""] = from.split("/");
-  const job = await get<Job>(jobPath(jobKind(kindName) ?? JOB_KINDS[0]!, ns, name));
+  const job = await get<Job>(kindPath(jobKind(kindName) ?? JOB_KINDS[0]!, ns, name));
   const as = (newName: string): string =>
     stringify(cloned({ ...job, kind: kindName }, newName), { lineWidth: 0 });
   return { text: as(nextName(name)), original: { name, text: as(name) } };
@@ -282,7 +282,7 @@ function Preview(props: {
           label="YAML"
         />
       </div>
-      <CliLine label={t("cli")} line="kubectl create -f job.yaml" />
+      <CliLine label={tc("cli")} line="kubectl create -f job.yaml" />
     </Dialog>
   );
 }
@@ -297,7 +297,7 @@ async function submit(
   const meta = (document.toJS() as { metadata?: { name?: string; namespace?: string } } | null)
     ?.metadata;
   await createYaml(
-    `${jobsPath(kind, meta?.namespace || ownProject())}?fieldValidation=Strict`,
+    `${kindPath(kind, meta?.namespace || ownProject())}?fieldValidation=Strict`,
     text,
   );
   forgetDraft();

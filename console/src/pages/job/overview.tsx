@@ -1,7 +1,9 @@
 // The first tab, in the order people ask: what it does now and why, how far it is, whether it learns,
 // what it said last. Below, closed until somebody opens it, what the tutorials call basic information,
 // conditions and events.
-import { boardHref, useBoard } from "../../data/boards.ts";
+import { appHref } from "../../data/apps.ts";
+import { useBoard } from "../../data/boards.ts";
+import { TENSORBOARDS } from "../../data/kinds.ts";
 import type { Condition, Job, Pod, Progress } from "../../data/types.ts";
 import { tc, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
@@ -48,11 +50,7 @@ function BoardLink(props: { job: Job }) {
       </span>
     );
   return (
-    <a
-      href={boardHref(board.metadata.namespace ?? "default", board.metadata.name)}
-      target="_blank"
-      rel="noopener"
-    >
+    <a href={appHref(TENSORBOARDS, board)} target="_blank" rel="noopener">
       {board.status?.phase ?? "Pending"} ({t("openBoard")})
     </a>
   );

@@ -1,12 +1,11 @@
 // A job's note and tags, and the dialog that changes them.
 import { useState } from "preact/hooks";
-import { Failure, merge } from "../../data/api.ts";
+import { merge } from "../../data/api.ts";
 import { jobApiPath, mayJob } from "../../data/jobs.ts";
 import { jobKind } from "../../data/kinds.ts";
 import type { Job } from "../../data/types.ts";
-import { lang, tc, translator } from "../../i18n/index.ts";
+import { translator } from "../../i18n/index.ts";
 import { remarksTexts } from "../../i18n/remarks.ts";
-import { refusalText } from "../../lib/refusal.ts";
 import {
   isTag,
   NOTE,
@@ -18,7 +17,7 @@ import {
   tagsOf,
 } from "../../lib/remarks.ts";
 import { CliLine } from "../../ui/cli.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
+import { Field, FormDialog } from "../../ui/form.tsx";
 import "../../style/remarks.css";
 
 const t = translator(remarksTexts);
@@ -27,7 +26,6 @@ function RemarksDialog(props: { job: Job; onClose: () => void }) {
   const { job } = props;
   const [note, setNote] = useState(noteOf(job));
   const [typed, setTyped] = useState(tagsOf(job).join(" "));
-  const [problem, setProblem] = useState("");
   const [seen, setSeen] = useState(noteOf(job)); // what the user knows the note to have been
   const tags = [...new Set(typed.split(/[\s,，、]+/).filter(Boolean))];
   const bad = tags.find((one) => !isTag(one));
@@ -37,69 +35,48 @@ function RemarksDialog(props: { job: Job; onClose: () => void }) {
       ? t("badTag", { tag: bad })
       : bytes > NOTE_LIMIT
         ? t("noteLong", { bytes, limit: NOTE_LIMIT })
-        : problem;
+        : "";
   const save = async (): Promise<void> => {
     if (noteOf(job) !== seen && note !== seen) {
       setSeen(noteOf(job));
-      return setProblem(t("meanwhile", { note: noteOf(job) }));
+      throw new Error(t("meanwhile", { note: noteOf(job) }));
     }
-    try {
-      await merge(jobApiPath(job), remarksPatch(job, note === seen ? noteOf(job) : note, tags));
-      props.onClose();
-    } catch (error) {
-      setProblem(refusalText(error as Failure, lang.value));
-    }
+    await merge(jobApiPath(job), remarksPatch(job, note === seen ? noteOf(job) : note, tags));
   };
   const at = `kubectl -n ${job.metadata.namespace}`;
   const what = `${jobKind(job.kind ?? "")?.plural} ${job.metadata.name}`;
   return (
-    <Dialog
+    <FormDialog
       title={t("title", { name: job.metadata.name })}
+      word={t("save")}
+      ready={!wrong}
+      wrong={wrong}
+      send={save}
       onClose={props.onClose}
-      actions={
-        <>
-          <button type="button" onClick={props.onClose}>
-            {tc("cancel")}
-          </button>
-          <button
-            type="button"
-            class="primary"
-            disabled={bad !== undefined || bytes > NOTE_LIMIT}
-            onClick={() => void save()}
-          >
-            {t("save")}
-          </button>
-        </>
-      }
     >
-      <div class="stack">
-        <label>
-          {t("note")} <span class="dim">{t("noteHint")}</span>
-          <textarea
-            class="note-edit"
-            rows={6}
-            value={note}
-            onInput={(event) => setNote(event.currentTarget.value)}
-            autofocus
-          />
-        </label>
-        <label>
-          {t("tags")} <span class="dim">{t("tagsHint")}</span>
-          <input
-            value={typed}
-            aria-invalid={bad === undefined ? undefined : "true"}
-            onInput={(event) => setTyped(event.currentTarget.value)}
-          />
-        </label>
-        {wrong ? (
-          <p class="danger" role="alert">
-            {wrong}
-          </p>
-        ) : null}
-        <CliLine label={t("note")} line={`${at} annotate ${what} --overwrite ${NOTE}='…'`} />
-        <CliLine label={t("tags")} line={`${at} label ${what} ${TAG_PREFIX}NAME=`} />
-      </div>
-    </Dialog>
+      <label>
+        {t("note")} <span class="dim">{t("noteHint")}</span>
+        <textarea
+          class="note-edit"
+          rows={6}
+          value={note}
+          onInput={(event) => setNote(event.currentTarget.value)}
+          autofocus
+        />
+      </label>
+      <Field
+        label={
+          <>
+            {t("tags")} <span class="dim">{t("tagsHint")}</span>
+          </>
+        }
+        value={typed}
+        invalid={bad !== undefined}
+        onInput={setTyped}
+      />
+      <CliLine label={t("note")} line={`${at} annotate ${what} --overwrite ${NOTE}='…'`} />
+      <CliLine label={t("tags")} line={`${at} label ${what} ${TAG_PREFIX}NAME=`} />
+    </FormDialog>
   );
 }
 

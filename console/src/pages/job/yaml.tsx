@@ -21,7 +21,6 @@ const t = translator(
       reload: "重新加载",
       saved: "已保存",
       changed: "此 Job 已被他人修改。重新加载后再编辑，您的修改仍在剪贴板中。",
-      cli: "命令行",
     },
     en: {
       save: "Save",
@@ -29,7 +28,6 @@ const t = translator(
       saved: "Saved",
       changed:
         "The job was changed by someone else meanwhile. Load it again before you edit; your text is in the clipboard.",
-      cli: "Command line",
     },
   }),
 );
@@ -81,7 +79,7 @@ export default function YamlTab(props: TabProps) {
           {tc("copy")}
         </button>
         <span class="dim">
-          {t("cli")}: <code>{cli.get(job)}</code>
+          {tc("cli")}: <code>{cli.get(job)}</code>
         </span>
       </div>
       {failure ? (

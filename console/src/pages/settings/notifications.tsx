@@ -1,7 +1,7 @@
 // Notifications: whom the server tells when jobs reach a phase, over HTTP. Listed, made, tested.
 import { useState } from "preact/hooks";
 import { create, Failure, merge, remove } from "../../data/api.ts";
-import { corePath, JOB_KINDS, NOTIFICATIONS, notificationsPath } from "../../data/kinds.ts";
+import { apiVersion, corePath, JOB_KINDS, kindPath, NOTIFICATIONS } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import { may } from "../../data/rights.ts";
 import { scope } from "../../data/session.ts";
@@ -10,7 +10,7 @@ import { lang, tc, translator } from "../../i18n/index.ts";
 import { notificationTexts, sayDelivery } from "../../i18n/notifications.ts";
 import { refusalText } from "../../lib/refusal.ts";
 import { ownProject, project } from "../../project.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
+import { Field, FormDialog, NAME, NameField } from "../../ui/form.tsx";
 import { Loading, Problem } from "../../ui/notice.tsx";
 import { phaseWord } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
@@ -40,7 +40,6 @@ export interface Notification extends KubeObject {
 }
 
 const PHASES = ["Succeeded", "Failed", "Running", "Pending", "Paused"];
-const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 function act(what: Promise<unknown>, done?: string): void {
   what.then(
@@ -62,7 +61,6 @@ function labelsFrom(text: string): Record<string, string> | null {
 /** The Secret goes with its Notification; one without its Secret would be of no use. */
 async function keepAddress(of: Notification, name: string, url: string): Promise<void> {
   const { namespace: ns = "default", name: owner, uid } = of.metadata;
-  const { group, version } = NOTIFICATIONS;
   try {
     await create(corePath("secrets", ns), {
       apiVersion: "v1",
@@ -71,13 +69,13 @@ async function keepAddress(of: Notification, name: string, url: string): Promise
         name,
         namespace: ns,
         ownerReferences: [
-          { apiVersion: `${group}/${version}`, kind: "Notification", name: owner, uid },
+          { apiVersion: apiVersion(NOTIFICATIONS), kind: "Notification", name: owner, uid },
         ],
       },
       stringData: { url },
     });
   } catch (error) {
-    await remove(`${notificationsPath(ns)}/${encodeURIComponent(owner)}`);
+    await remove(kindPath(NOTIFICATIONS, ns, owner));
     throw error;
   }
 }
@@ -120,13 +118,12 @@ function MakeDialog(props: { onClose: () => void }) {
   const [url, setUrl] = useState("");
   const [format, setFormat] = useState("json");
   const [secret, setSecret] = useState(true);
-  const [problem, setProblem] = useState("");
   const selector = labelsFrom(labels);
   const kept = `notification-${name}`;
   const ready =
     NAME.test(name) && phases.length > 0 && selector !== null && /^https?:\/\/[^/\s]/.test(url);
   const object = {
-    apiVersion: `${NOTIFICATIONS.group}/${NOTIFICATIONS.version}`,
+    apiVersion: apiVersion(NOTIFICATIONS),
     kind: "Notification",
     metadata: { name, namespace: ns },
     spec: {
@@ -138,93 +135,61 @@ function MakeDialog(props: { onClose: () => void }) {
     },
   };
   const send = async (): Promise<void> => {
-    try {
-      const made = await create<Notification>(notificationsPath(ns), object);
-      if (secret) await keepAddress(made, kept, url);
-      toast(t("created", { name }));
-      props.onClose();
-    } catch (error) {
-      setProblem(refusalText(error as Failure, lang.value));
-    }
+    const made = await create<Notification>(kindPath(NOTIFICATIONS, ns), object);
+    if (secret) await keepAddress(made, kept, url);
   };
   return (
-    <Dialog
+    <FormDialog
       title={t("make")}
+      ready={ready}
+      send={send}
+      done={t("created", { name })}
       onClose={props.onClose}
-      actions={
-        <>
-          <button type="button" onClick={props.onClose}>
-            {tc("cancel")}
-          </button>
-          <button type="button" class="primary" disabled={!ready} onClick={() => void send()}>
-            {tc("create")}
-          </button>
-        </>
-      }
     >
-      <div class="stack">
-        <p class="dim">{tc("project") + tc("colon") + ns}</p>
-        <label>
-          {tc("name")}{" "}
-          <input
-            value={name}
-            aria-invalid={name && !NAME.test(name) ? "true" : undefined}
-            onInput={(event) => setName(event.currentTarget.value)}
-            autofocus
-          />
-        </label>
-        <Choices
-          label={t("phases")}
-          all={PHASES.map((one) => [one, phaseWord(one)])}
-          chosen={phases}
-          onChange={setPhases}
-        />
-        <Choices
-          label={t("kinds")}
-          all={JOB_KINDS.map((one) => [one.kind, one.short])}
-          chosen={kinds}
-          onChange={setKinds}
-        />
-        <label>
-          {t("selector")}{" "}
-          <input
-            value={labels}
-            placeholder="team=nlp"
-            aria-invalid={selector === null ? "true" : undefined}
-            onInput={(event) => setLabels(event.currentTarget.value)}
-          />
-        </label>
-        <label>
-          {t("format")}{" "}
-          <select value={format} onChange={(event) => setFormat(event.currentTarget.value)}>
-            <option value="json">JSON</option>
-            <option value="slack">Slack</option>
-          </select>
-        </label>
-        <label>
-          {t("url")}{" "}
-          <input
-            type="url"
-            value={url}
-            placeholder="https://hooks.slack.com/services/…"
-            onInput={(event) => setUrl(event.currentTarget.value)}
-          />
-        </label>
-        <label class="choice">
-          <input
-            type="checkbox"
-            checked={secret}
-            onChange={(event) => setSecret(event.currentTarget.checked)}
-          />{" "}
-          {t("secret")}
-        </label>
-        {problem ? (
-          <p class="danger" role="alert">
-            {problem}
-          </p>
-        ) : null}
-      </div>
-    </Dialog>
+      <p class="dim">{tc("project") + tc("colon") + ns}</p>
+      <NameField value={name} onInput={setName} />
+      <Choices
+        label={t("phases")}
+        all={PHASES.map((one) => [one, phaseWord(one)])}
+        chosen={phases}
+        onChange={setPhases}
+      />
+      <Choices
+        label={t("kinds")}
+        all={JOB_KINDS.map((one) => [one.kind, one.short])}
+        chosen={kinds}
+        onChange={setKinds}
+      />
+      <Field
+        label={t("selector")}
+        value={labels}
+        placeholder="team=nlp"
+        invalid={selector === null}
+        onInput={setLabels}
+      />
+      <label>
+        {t("format")}{" "}
+        <select value={format} onChange={(event) => setFormat(event.currentTarget.value)}>
+          <option value="json">JSON</option>
+          <option value="slack">Slack</option>
+        </select>
+      </label>
+      <Field
+        label={t("url")}
+        type="url"
+        value={url}
+        placeholder="https://hooks.slack.com/services/…"
+        onInput={setUrl}
+      />
+      <label class="choice">
+        <input
+          type="checkbox"
+          checked={secret}
+          onChange={(event) => setSecret(event.currentTarget.checked)}
+        />{" "}
+        {t("secret")}
+      </label>
+    </FormDialog>
   );
 }
 
@@ -270,7 +235,7 @@ function Outcome(props: { of: Notification }) {
 function Actions(props: { of: Notification }) {
   const { metadata, spec } = props.of;
   const ns = metadata.namespace ?? "default";
-  const at = `${notificationsPath(ns)}/${encodeURIComponent(metadata.name)}`;
+  const at = kindPath(NOTIFICATIONS, ns, metadata.name);
   const test = { metadata: { annotations: { "muster.dev/send-test": new Date().toISOString() } } };
   return (
     <>
@@ -306,7 +271,11 @@ function Actions(props: { of: Notification }) {
 
 export function Notifications() {
   const [making, setMaking] = useState(false);
-  const { items: all, loaded, failure } = useLive<Notification>(notificationsPath(scope.value));
+  const {
+    items: all,
+    loaded,
+    failure,
+  } = useLive<Notification>(kindPath(NOTIFICATIONS, scope.value));
   const items = all
     .filter((one) => !project.value || one.metadata.namespace === project.value)
     .sort((a, b) => a.metadata.name.localeCompare(b.metadata.name));

@@ -1,0 +1,195 @@
+// The list of a kind whose objects are programs with a page of their own (TensorBoards, Notebooks):
+// make, open, pause, resume, delete.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Failure, merge } from "../../data/api.ts";
+import { type App, appHref } from "../../data/apps.ts";
+import { kindPath, type Kind } from "../../data/kinds.ts";
+import { useLive } from "../../data/live.ts";
+import { deleteLater, keep, leavesAt } from "../../data/removal.ts";
+import { may } from "../../data/rights.ts";
+import { scope } from "../../data/session.ts";
+import { lang, tc, texts, translator } from "../../i18n/index.ts";
+import { refusalText } from "../../lib/refusal.ts";
+import { sayBoth } from "../../lib/say.ts";
+import { stateOfPhase } from "../../lib/state.ts";
+import { ownProject, project } from "../../project.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { MoreIcon } from "../../ui/icons.ts";
+import { Menu } from "../../ui/menu.tsx";
+import { Empty, Loading, Problem } from "../../ui/notice.tsx";
+import { StateMark } from "../../ui/state.tsx";
+import { Ago } from "../../ui/time.tsx";
+import { toast, undoToast } from "../../ui/toast.tsx";
+
+const t = translator(
+  texts({
+    zh: {
+      open: "打开",
+      suspend: "暂停",
+      resume: "恢复",
+      more: "更多",
+      none: "还没有 {what}",
+      create: "创建 {what}",
+      failed: "操作失败：{message}",
+      deleting: "即将删除 {what} {name}",
+      undo: "撤销",
+    },
+    en: {
+      open: "Open",
+      suspend: "Pause",
+      resume: "Resume",
+      more: "More",
+      none: "No {what}s yet",
+      create: "Create {what}",
+      failed: "Could not do that: {message}",
+      deleting: "Deleting {what} {name}",
+      undo: "Undo",
+    },
+  }),
+);
+
+function act(what: Promise<unknown>): void {
+  what.catch((error: Failure) =>
+    toast(t("failed", { message: refusalText(error, lang.value) }), { kind: "error" }),
+  );
+}
+
+/** One more column. */
+export interface AppColumn<T extends App> {
+  name: string;
+  cell: (app: T) => ComponentChildren;
+}
+
+/** Lines of a cell: claims, filesets. */
+export function lines(all: string[]): ComponentChildren {
+  return (
+    <div class="mono">
+      {all.map((one) => (
+        <div key={one}>{one}</div>
+      ))}
+    </div>
+  );
+}
+
+function Row<T extends App>(props: { app: T; kind: Kind; columns: AppColumn<T>[] }) {
+  const { app, kind } = props;
+  const { namespace: ns = "default", name } = app.metadata;
+  const path = kindPath(kind, ns, name);
+  const leaving = leavesAt(app) !== undefined;
+  const undo = (): void => act(keep(path, app));
+  const remove = (): void =>
+    act(
+      deleteLater(path, app).then(() =>
+        undoToast(t("deleting", { what: kind.kind, name }), t("undo"), undo),
+      ),
+    );
+  const message = sayBoth(app.status?.message ?? "", lang.value);
+  return (
+    <tr class={leaving ? "leaving" : ""}>
+      <td>
+        {name}{" "}
+        {leaving ? (
+          <button type="button" class="chip" onClick={undo}>
+            {t("undo")}
+          </button>
+        ) : null}
+      </td>
+      <td>{ns}</td>
+      <td>
+        <StateMark state={stateOfPhase(app.status?.phase)} {...(message && { title: message })} />
+        {app.status?.phase === "Failed" && message ? <div class="danger">{message}</div> : null}
+      </td>
+      {props.columns.map((one) => (
+        <td key={one.name}>{one.cell(app)}</td>
+      ))}
+      <td>
+        <Ago time={app.metadata.creationTimestamp} />
+      </td>
+      <td class="row-actions">
+        <a class="button" target="_blank" rel="noopener" href={appHref(kind, app)}>
+          {t("open")}
+        </a>
+        {may("patch", kind, ns) ? (
+          <button
+            type="button"
+            onClick={() => act(merge(path, { spec: { suspend: !app.spec?.suspend } }))}
+          >
+            {t(app.spec?.suspend ? "resume" : "suspend")}
+          </button>
+        ) : null}
+        {may("delete", kind, ns) ? (
+          <Menu
+            label={<Icon of={MoreIcon} />}
+            name={`${t("more")} ${name}`}
+            items={[{ label: tc("delete"), danger: true, onSelect: remove }]}
+          />
+        ) : null}
+      </td>
+    </tr>
+  );
+}
+
+export function AppsPage<T extends App>(props: {
+  kind: Kind;
+  title: string;
+  /** What an empty list says of the kind. */
+  hint: string;
+  columns: AppColumn<T>[];
+  dialog: (ns: string, close: () => void) => ComponentChildren;
+}) {
+  const { kind, columns } = props;
+  const [making, setMaking] = useState(false);
+  const { items: all, loaded, failure } = useLive<T>(kindPath(kind, scope.value));
+  const items = all.filter((one) => !project.value || one.metadata.namespace === project.value);
+  const make = may("create", kind, ownProject()) ? (
+    <button type="button" class="primary" onClick={() => setMaking(true)}>
+      {t("create", { what: kind.kind })}
+    </button>
+  ) : null;
+  return (
+    <section>
+      <div class="page-head">
+        <h1>{props.title}</h1>
+        <span class="grow" />
+        {make}
+      </div>
+      {making ? props.dialog(ownProject(), () => setMaking(false)) : null}
+      {failure ? (
+        <Problem failure={failure} />
+      ) : !loaded ? (
+        <Loading />
+      ) : !items.length ? (
+        <Empty title={t("none", { what: kind.kind })}>
+          <p>{props.hint}</p>
+        </Empty>
+      ) : (
+        <div class="scroll-x">
+          <table>
+            <thead>
+              <tr>
+                {[
+                  tc("name"),
+                  tc("project"),
+                  tc("state"),
+                  ...columns.map((one) => one.name),
+                  tc("createdAt"),
+                  tc("actions"),
+                ].map((one) => (
+                  <th key={one} scope="col">
+                    {one}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((one) => (
+                <Row key={one.metadata.uid} app={one} kind={kind} columns={columns} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
