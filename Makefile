@@ -91,8 +91,8 @@ $(B)/console/assets_data.o: $(B)/console/assets.c
 $(B)/lib/console.a: $(B)/console/assets.o $(B)/console/assets_data.o
 
 define layer_rules
-$(1)_SRC := $$(wildcard src/$(1)/*.c)
-$(B)/lib/$(1).a: $$(patsubst src/%.c,$(B)/obj/%.o,$$($(1)_SRC)) src/$(1)
+$(1)_SRC := $$(wildcard src/$(1)/*.c src/$(1)/*/*.c)
+$(B)/lib/$(1).a: $$(patsubst src/%.c,$(B)/obj/%.o,$$($(1)_SRC)) src/$(1) $$(wildcard src/$(1)/*/)
 	@mkdir -p $$(@D)
 	@rm -f $$@
 	$$(Q)ar rcs $$@ $$(filter %.o,$$^)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # check-layers.sh [SRCDIR] - fails when a file includes what its layer may not know.
 #
-# A file may include headers of its own folder and of folders of a lower rank; a library's headers only
-# in the folder that wraps it. Part of `make lint`; the ranks are those of ARCHITECTURE.md.
+# A file may include headers of its own folder and of folders of a lower rank, but not of their subfolders; a
+# library's headers only in the folder that wraps it. Part of `make lint`; the ranks are those of ARCHITECTURE.md.
 set -eu
 
 src=${1:-$(dirname "$0")/../src}
@@ -18,7 +18,7 @@ BEGIN {
     library["curl/"] = "^net/"
     library["zlib.h"] = "^net/"
     library["sqlite3.h"] = "^store/"
-    library["yaml.h"] = "^api/yaml[^/]*$"
+    library["yaml.h"] = "^api/formats/yaml[^/]*$"
     # lower, and still not to be known: these are clients of the API and of nothing else
     n = split("control agent console", client, " ")
     for (i = 1; i <= n; i++) hidden[client[i], "store"]
@@ -41,6 +41,7 @@ function complain(what) { print "layers: src/" file ":" line ": " what; bad = 1 
     if (header !~ /\//) { complain("\"" header "\": write the folder, as in \"" folder "/" header "\""); next }
     target = substr(header, 1, index(header, "/") - 1)
     if (target == folder) next
+    if (header ~ /\/.*\//) complain("\"" header "\": a header in a subfolder is for its own layer only")
     if (!(target in rank)) { complain("\"" header "\": the folder " target " has no rank"); next }
     if ((folder, target) in hidden)
         complain("\"" header "\": " folder " may not know " target)

@@ -19,7 +19,7 @@
 #include "api/object.h"
 #include "api/quantity.h"
 #include "core/expand.h"
-#include "core/place.h"
+#include "core/placement.h"
 #include "loop/file.h"
 #include "runtime/podfolder.h"
 

@@ -15,7 +15,7 @@
 #include "cli/common_options.h"
 #include "cli/daemon.h"
 #include "cli/session.h"
-#include "console/remote.h"
+#include "console/standalone.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:7448"
 #define CODE_PATH "/console/v1/code"
@@ -118,28 +118,28 @@ static bool is_loopback(const char *listen)
 
 /* The host as it was asked for, the port as it was given. With the kubeconfig's own token its user
  * is signed in by the address; without one the page asks for a token. */
-static const char *address_of(struct cli *cli, struct remote *r, const char *listen,
+static const char *address_of(struct cli *cli, struct standalone_console *r, const char *listen,
                               const char *token)
 {
     const char *colon = strrchr(listen, ':');
-    const char *path = token ? remote_login_path(r, &cli->arena, token) : "/";
+    const char *path = token ? standalone_console_login_path(r, &cli->arena, token) : "/";
 
     return arena_printf(&cli->arena, "%s://%.*s:%u%s", is_loopback(listen) ? "http" : "https",
-                        colon ? (int)(colon - listen) : (int)strlen(listen), listen, remote_port(r),
-                        path ? path : "/");
+                        colon ? (int)(colon - listen) : (int)strlen(listen), listen,
+                        standalone_console_port(r), path ? path : "/");
 }
 
 static int serve_on(struct cli *cli, const struct console_options *o,
                     const struct client_config *config, struct loop *l, struct err *err)
 {
     const char *listen = o->listen ? o->listen : DEFAULT_LISTEN;
-    const struct remote_options how = {.loop = l,
-                                       .listen = listen,
-                                       .server = config,
-                                       .version = MUSTER_VERSION,
-                                       .volumes = o->volumes.items};
+    const struct standalone_console_options how = {.loop = l,
+                                                   .listen = listen,
+                                                   .server = config,
+                                                   .version = MUSTER_VERSION,
+                                                   .volumes = o->volumes.items};
     struct loop_signal *signals[4] = {0};
-    struct remote *r = remote_new(&how, err);
+    struct standalone_console *r = standalone_console_new(&how, err);
     int rc = r ? daemon_watch_signals(l, signals, err) : -EIO;
     const char *address = rc == 0 ? address_of(cli, r, listen, config->token) : NULL;
 
@@ -150,7 +150,7 @@ static int serve_on(struct cli *cli, const struct console_options *o,
         show(cli, o, address);
         loop_run(l);
     }
-    remote_free(r);
+    standalone_console_free(r);
     daemon_unwatch_signals(signals);
     return rc;
 }

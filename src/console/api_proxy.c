@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "net/http_client.h"
-#include "net/place.h"
+#include "net/origin.h"
 
 #define BODY_PAUSE_BYTES (64u * 1024u)  /* held for a client that does not take it */
 #define BODY_LIMIT_BYTES (512u * 1024u) /* ... with what comes before the pause is heard */
@@ -81,7 +81,7 @@ static void fail(struct exchange *x, enum err_reason reason, const char *what, c
     auto_err err = ERR_INIT;
 
     (void)err_set(&err, reason, "%s%s%s", what, *why ? ": " : "", why);
-    place_refuse(x->http, &err);
+    origin_refuse(x->http, &err);
     exchange_free(x);
 }
 
@@ -236,7 +236,7 @@ static int check_request(const struct httpd_request *http, struct err *err)
                        http->method);
     if (http->too_large)
         return err_set(err, ERR_TOO_LARGE, "the request is too large");
-    if (!place_is_printable(http->path) || !place_is_printable(http->query))
+    if (!origin_is_printable(http->path) || !origin_is_printable(http->query))
         return err_set(err, ERR_BAD_REQUEST, "the path has odd characters in it");
     return 0;
 }
@@ -297,7 +297,7 @@ void api_proxy_handle(struct api_proxy *p, struct httpd_request *http, const cha
             (void)err_set(&err, ERR_TOO_MANY_REQUESTS, "too many requests at a time");
     }
     if (!x) {
-        place_refuse(http, &err);
+        origin_refuse(http, &err);
         return;
     }
     start(x, token);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "net/place.h"
+#include "net/origin.h"
 
 #define HEAD_LIMIT_BYTES (64u * 1024u)
 
@@ -37,7 +37,7 @@ void api_tunnel_handle(struct ws_tunnels *all, const struct client_config *serve
 
     write_request(&request, http, server->server, token);
     if (ws_handshake_add(&request, http, &err) < 0)
-        place_refuse(http, &err);
+        origin_refuse(http, &err);
     else
         ws_tunnel_start(all, http, &request, &to, 0);
     buf_release(&request);

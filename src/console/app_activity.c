@@ -16,7 +16,7 @@
 #include "base/base64.h"
 #include "base/timefmt.h"
 #include "net/http_answer.h"
-#include "net/place.h"
+#include "net/origin.h"
 
 #define ROUND_LIMIT_BYTES (64u * 1024u * 1024u)
 #define ASK_LIMIT_BYTES (4u * 1024u * 1024u) /* to ask one app */
@@ -78,7 +78,7 @@ const char *app_token(struct arena *a, const struct json *secret, const char *ap
 
     if (!token)
         return arena_failed(a) ? NULL : "";
-    return place_is_printable(token) && strlen(token) < APP_TOKEN_LIMIT_BYTES ? token : "";
+    return origin_is_printable(token) && strlen(token) < APP_TOKEN_LIMIT_BYTES ? token : "";
 }
 
 /* --- one app ---------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@
 #include "console/ws_tunnel.h"
 #include "core/app.h"
 #include "net/http_answer.h"
-#include "net/place.h"
+#include "net/origin.h"
 
 #define HEAD_LIMIT_BYTES (64u * 1024u)
 #define READ_BYTES (16u * 1024u)
@@ -124,7 +124,7 @@ static void exchange_free(struct exchange *x)
 
 static void fail(struct exchange *x, const struct err *err)
 {
-    place_refuse(x->http, err);
+    origin_refuse(x->http, err);
     exchange_free(x);
 }
 
@@ -198,7 +198,7 @@ static bool has_dot_segment(const char *path)
  * user's browser. */
 static const char *own_location(struct exchange *x, const char *location)
 {
-    return strncmp(location, x->url, strlen(x->url)) == 0 && place_is_printable(location) &&
+    return strncmp(location, x->url, strlen(x->url)) == 0 && origin_is_printable(location) &&
                    !strchr(location, '\\') && !has_dot_segment(location)
                ? location
                : NULL;
@@ -753,7 +753,7 @@ static int parse_path(struct exchange *x, const char **ret_rest, struct err *err
         return err_set(err, ERR_NOT_FOUND, "there is no such path: it is %s%s",
                        x->kind ? x->kind->path : APP_PORT_PREFIX,
                        x->kind ? "/NAMESPACE/NAME/" : "/NAMESPACE/pods/NAME/PORT/");
-    if (!place_is_printable(path) || !place_is_printable(x->http->query) ||
+    if (!origin_is_printable(path) || !origin_is_printable(x->http->query) ||
         has_dot_segment(*ret_rest))
         return err_set(err, ERR_BAD_REQUEST,
                        "the path must not contain \".\" or \"..\" or odd characters");
@@ -840,7 +840,7 @@ void app_proxy_handle(void *arg, const struct mount_request *m)
 
     if (!x) {
         err_set(&err, ERR_TOO_MANY_REQUESTS, "too many requests to programs at a time");
-        place_refuse(m->http, &err);
+        origin_refuse(m->http, &err);
         return;
     }
     if (check_request(x, m, &rest, &err) < 0) {

@@ -18,11 +18,11 @@
 #include "base/percent.h"
 #include "board/media.h"
 #include "client/client.h"
+#include "console/board_cache.h"
 #include "console/curves_answer.h"
 #include "console/curves_bundle.h"
 #include "console/curves_live.h"
 #include "console/folder_search.h"
-#include "console/shelf.h"
 #include "core/job.h"
 #include "net/query.h"
 
@@ -55,7 +55,7 @@ static const struct what {
 struct curves {
     struct loop *loop;
     struct transport *transport;
-    struct shelf *shelf;
+    struct board_cache *boards;
     struct live_set live;
     struct request *requests;
     size_t requests_len;
@@ -65,7 +65,7 @@ struct curves {
 };
 
 struct request {
-    struct shelf_question question;
+    struct board_cache_question question;
     struct curves *curves; /* NULL: gone */
     struct request *prev, *next;
     struct httpd_request *http;
@@ -156,7 +156,7 @@ static void fail(struct request *r, const struct err *err)
 /* --- asking the board ------------------------------------------------------------------- */
 
 /* On the pool. */
-static void answer(struct shelf_question *q, const struct board *b, bool more)
+static void answer(struct board_cache_question *q, const struct board *b, bool more)
 {
     struct request *r = container_of(q, struct request, question);
 
@@ -195,7 +195,7 @@ static const char *content_type_of(const struct request *r)
                                                      : "application/octet-stream";
 }
 
-static void answered(struct shelf_question *q, const struct err *failed)
+static void answered(struct board_cache_question *q, const struct err *failed)
 {
     struct request *r = container_of(q, struct request, question);
 
@@ -210,8 +210,8 @@ static void answered(struct shelf_question *q, const struct err *failed)
 
 static void ask_board(struct request *r, const struct log_folder *folder)
 {
-    r->question = (struct shelf_question){.work = answer, .done = answered};
-    if (shelf_ask(r->curves->shelf, r->uid, folder, &r->question, &r->err) < 0)
+    r->question = (struct board_cache_question){.work = answer, .done = answered};
+    if (board_cache_ask(r->curves->boards, r->uid, folder, &r->question, &r->err) < 0)
         fail(r, &r->err);
 }
 
@@ -252,7 +252,7 @@ static void got_job(void *arg, const struct json *job, const struct err *err)
     if (!r->uid) {
         err_set(&r->err, ERR_UNAVAILABLE, "out of memory");
         fail(r, &r->err);
-    } else if (shelf_has(r->curves->shelf, r->uid)) {
+    } else if (board_cache_has(r->curves->boards, r->uid)) {
         ask_board(r, NULL);
     } else {
         folder_search_start(&r->search, r->transport, r->arena, job, &r->curves->place,
@@ -483,17 +483,17 @@ struct curves *curves_new(struct loop *loop, struct transport *t, const char *ow
     c->loop = loop;
     c->transport = t;
     (void)uname(&c->machine);
-    c->shelf = shelf_new(loop,
-                         &(struct shelf_options){.boards_limit = CURVES_BOARDS_LIMIT,
-                                                 .full_boards = CURVES_FULL_BOARDS,
-                                                 .points_limit_bytes = CURVES_POINTS_LIMIT_BYTES});
-    c->live = (struct live_set){.loop = loop, .shelf = c->shelf};
+    c->boards = board_cache_new(
+        loop, &(struct board_cache_options){.boards_limit = CURVES_BOARDS_LIMIT,
+                                            .full_boards = CURVES_FULL_BOARDS,
+                                            .points_limit_bytes = CURVES_POINTS_LIMIT_BYTES});
+    c->live = (struct live_set){.loop = loop, .boards = c->boards};
     c->own_folder = own_folder ? strdup(own_folder) : NULL;
     c->place = (struct folder_place){
         .machine = c->machine.nodename, .outside = c->own_folder, .volumes = volumes};
-    if (c->shelf && (c->own_folder || !own_folder))
+    if (c->boards && (c->own_folder || !own_folder))
         return c;
-    shelf_free(c->shelf);
+    board_cache_free(c->boards);
     free(c->own_folder);
     free(c);
     return NULL;
@@ -507,7 +507,8 @@ void curves_free(struct curves *c)
         return;
     err_set(&gone, ERR_UNAVAILABLE, "the server is stopping");
     live_end_all(&c->live);
-    shelf_free(c->shelf); /* answers what waits for a board; what is being worked on comes later */
+    board_cache_free(
+        c->boards); /* answers what waits for a board; what is being worked on comes later */
     while (c->requests) {
         struct request *r = c->requests;
         bool at_work = r->question.done != NULL;

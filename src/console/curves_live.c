@@ -20,7 +20,7 @@ struct sent {
 
 struct live {
     struct stream base;
-    struct shelf_question question;
+    struct board_cache_question question;
     struct live_set *set; /* NULL: ended */
     struct live *prev, *next;
     char *uid, *run, *tag;
@@ -97,7 +97,7 @@ static void tell_series(void *arg, const struct run *run, const struct tag *tag)
     free(p);
 }
 
-static void collect(struct shelf_question *q, const struct board *b, bool more)
+static void collect(struct board_cache_question *q, const struct board *b, bool more)
 {
     struct live *l = container_of(q, struct live, question);
 
@@ -137,7 +137,7 @@ static void look_later(struct live *l)
         l->timer = clock_start(loop_clock(l->set->loop), LOOK_MS, look, l);
 }
 
-static void collected(struct shelf_question *q, const struct err *failed)
+static void collected(struct board_cache_question *q, const struct err *failed)
 {
     struct live *l = container_of(q, struct live, question);
 
@@ -164,7 +164,7 @@ static void ask(struct live *l)
     auto_err err = ERR_INIT;
 
     l->asked = true;
-    if (shelf_ask(l->set->shelf, l->uid, NULL, &l->question, &err) == 0)
+    if (board_cache_ask(l->set->boards, l->uid, NULL, &l->question, &err) == 0)
         return;
     l->asked = false;
     l->failed = true; /* the client comes again */

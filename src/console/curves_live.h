@@ -5,8 +5,8 @@
 #ifndef MUSTER_CONSOLE_CURVES_LIVE_H
 #define MUSTER_CONSOLE_CURVES_LIVE_H
 
+#include "console/board_cache.h"
 #include "console/curves_answer.h"
-#include "console/shelf.h"
 #include "port/stream.h"
 
 #define CURVES_LIVE_LIMIT 64u
@@ -15,15 +15,15 @@ struct live;
 
 struct live_set {
     struct loop *loop;
-    struct shelf *shelf;
+    struct board_cache *boards;
     struct live *all;
     size_t count;
 };
 
-/* The stream frees itself by its close. The shelf must have the job's board. */
+/* The stream frees itself by its close. The board cache must have the job's board. */
 int live_open(struct live_set *set, const char *uid, const struct curves_ask *ask,
               struct stream **ret, struct err *err) must_check;
-/* Ends all streams; they are freed when their consumers close them. Before the shelf goes. */
+/* Ends all streams; they are freed when their consumers close them. Before the board cache goes. */
 void live_end_all(struct live_set *set);
 
 #endif

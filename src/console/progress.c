@@ -18,9 +18,9 @@
 #include "base/timefmt.h"
 #include "client/client.h"
 #include "client/reflector.h"
+#include "console/board_cache.h"
 #include "console/folder_search.h"
 #include "console/progress_status.h"
-#include "console/shelf.h"
 #include "core/job.h"
 
 #define LOOK_MEMORY_BYTES (16u * 1024u * 1024u)
@@ -38,7 +38,7 @@ struct source {
 };
 
 struct tracked {
-    struct shelf_question question;
+    struct board_cache_question question;
     struct progress *progress;
     const struct kind *kind;
     char *uid, *ns, *name;
@@ -67,7 +67,7 @@ struct progress {
     struct transport *transport;
     enum progress_place (*place_of)(void *arg, const char *ns, const char *pod, const char *uid);
     void *arg;
-    struct shelf *shelf;
+    struct board_cache *boards;
     int64_t look_ms;
     struct map jobs; /* UID -> struct tracked */
     struct source sources[KINDS_LIMIT];
@@ -235,7 +235,7 @@ static void write_status(struct tracked *t)
 /* --- a look ----------------------------------------------------------------------------- */
 
 /* On the pool. */
-static void ask(struct shelf_question *q, const struct board *b, bool more)
+static void ask(struct board_cache_question *q, const struct board *b, bool more)
 {
     struct tracked *t = container_of(q, struct tracked, question);
 
@@ -243,7 +243,7 @@ static void ask(struct shelf_question *q, const struct board *b, bool more)
         board_progress_of(b, &t->board);
 }
 
-static void asked(struct shelf_question *q, const struct err *failed)
+static void asked(struct board_cache_question *q, const struct err *failed)
 {
     struct tracked *t = container_of(q, struct tracked, question);
 
@@ -259,9 +259,9 @@ static void ask_board(struct tracked *t, const struct log_folder *folder)
 {
     auto_err err = ERR_INIT;
 
-    t->question = (struct shelf_question){.work = ask, .done = asked};
+    t->question = (struct board_cache_question){.work = ask, .done = asked};
     t->on_pool = true;
-    if (shelf_ask(t->progress->shelf, t->uid, folder, &t->question, &err) == 0)
+    if (board_cache_ask(t->progress->boards, t->uid, folder, &t->question, &err) == 0)
         return;
     t->on_pool = false;
     write_status(t);
@@ -285,7 +285,7 @@ static void found_folder(void *arg, const struct log_folder *folder, const struc
 
 static void find_board(struct tracked *t, const struct json *job)
 {
-    if (shelf_has(t->progress->shelf, t->uid))
+    if (board_cache_has(t->progress->boards, t->uid))
         ask_board(t, NULL);
     else
         folder_search_start(&t->search, t->progress->transport, &t->arena, job,
@@ -480,10 +480,11 @@ struct progress *progress_new(const struct progress_options *o)
     p->own_folder = o->own_folder;
     p->look_ms = o->look_ms ? o->look_ms : PROGRESS_LOOK_MS;
     (void)uname(&p->machine);
-    p->shelf = shelf_new(o->loop, &(struct shelf_options){.boards_limit = PROGRESS_BOARDS_LIMIT,
-                                                          .points_limit_bytes = BOARD_POINTS_BYTES,
-                                                          .capacity = BOARD_CAPACITY});
-    ok = p->shelf;
+    p->boards = board_cache_new(
+        o->loop, &(struct board_cache_options){.boards_limit = PROGRESS_BOARDS_LIMIT,
+                                               .points_limit_bytes = BOARD_POINTS_BYTES,
+                                               .capacity = BOARD_CAPACITY});
+    ok = p->boards;
     for (size_t i = 0; ok && job_kinds[i] && i < KINDS_LIMIT; i++)
         ok = follow_kind(p, job_kinds[i]->kind);
     if (ok)
@@ -502,6 +503,6 @@ void progress_free(struct progress *p)
         reflector_free(p->sources[i].reflector);
     while ((node = map_first(&p->jobs)))
         drop(node->value);
-    shelf_free(p->shelf); /* what is on the pool frees its job when it is done */
+    board_cache_free(p->boards); /* what is on the pool frees its job when it is done */
     free(p);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
-#include "net/place.h"
+#include "net/origin.h"
 
 struct entry {
     struct ws_tunnels *all; /* NULL: they are gone, and this one goes when it can */
@@ -49,7 +49,7 @@ static void on_failed(void *arg, const struct err *err)
 {
     struct entry *e = arg;
 
-    place_refuse(e->http, err);
+    origin_refuse(e->http, err);
     entry_free(e);
 }
 
@@ -130,7 +130,7 @@ static void write_protocols(struct buf *out, const char *offered)
 
         offered += strspn(offered, ", \t");
         len = strcspn(offered, ", \t");
-        if (len > 0 && !place_is_bearer_protocol(offered)) {
+        if (len > 0 && !origin_is_bearer_protocol(offered)) {
             buf_addf(out, "%s%.*s", before, (int)len, offered);
             before = ", ";
         }
@@ -146,9 +146,9 @@ int ws_handshake_add(struct buf *out, struct httpd_request *http, struct err *er
     const char *protocols = httpd_header_joined(http, "Sec-WebSocket-Protocol");
     const char *version = httpd_header(http, "Sec-WebSocket-Version");
 
-    if (strcmp(http->method, "GET") != 0 || !key || !place_is_printable(key) || !version ||
+    if (strcmp(http->method, "GET") != 0 || !key || !origin_is_printable(key) || !version ||
         strcmp(version, "13") != 0 || !protocols || !is_field_value(protocols) ||
-        !place_is_printable(http->path) || !place_is_printable(http->query))
+        !origin_is_printable(http->path) || !origin_is_printable(http->query))
         return err_set(err, ERR_BAD_REQUEST, "this is no handshake of a WebSocket");
     buf_addf(out,
              "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
@@ -184,7 +184,7 @@ void ws_tunnel_start(struct ws_tunnels *all, struct httpd_request *http, struct 
     if (!e) {
         if (fd > 0)
             (void)close(fd);
-        place_refuse_with(http, ERR_TOO_MANY_REQUESTS, "too many WebSockets are open");
+        origin_refuse_with(http, ERR_TOO_MANY_REQUESTS, "too many WebSockets are open");
         return;
     }
     e->tunnel = tunnel_open(&how, request, &events, e);

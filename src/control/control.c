@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "client/cache.h"
-#include "control/apply.h"
+#include "control/applier.h"
 #include "control/gc.h"
 #include "control/jobs.h"
 #include "control/nodes.h"

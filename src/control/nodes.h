@@ -6,7 +6,7 @@
 #define MUSTER_CONTROL_NODES_H
 
 #include "client/cache.h"
-#include "control/apply.h"
+#include "control/applier.h"
 #include "control/trouble.h"
 
 struct nodes;

@@ -7,7 +7,7 @@
 #define MUSTER_CONTROL_SCHEDULER_H
 
 #include "client/cache.h"
-#include "control/apply.h"
+#include "control/applier.h"
 #include "control/trouble.h"
 
 struct scheduler;

@@ -7,7 +7,7 @@
 
 #include "api/object.h"
 #include "api/selector.h"
-#include "core/place.h"
+#include "core/placement.h"
 
 /* A real API server's word for what spec.unschedulable says, which is looked at itself. */
 #define TAINT_CORDONED "node.kubernetes.io/unschedulable"

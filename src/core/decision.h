@@ -2,7 +2,7 @@
 #ifndef MUSTER_CORE_DECISION_H
 #define MUSTER_CORE_DECISION_H
 
-#include "core/place.h"
+#include "core/placement.h"
 #include "core/schedule.h"
 
 #define CLAIMS_LIMIT 8     /* groups at the head of the line that claim room */

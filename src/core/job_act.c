@@ -136,8 +136,8 @@ static bool master_may_follow(const struct job_view *v)
  * and jobs may wait long. A machine's own names are written before its pods begin. */
 static bool needs_names(const struct job_view *v)
 {
-    if (!v->rules->meets || v->snapshot->shared_network)
-        return v->rules->meets;
+    if (!v->rules->rendezvous || v->snapshot->shared_network)
+        return v->rules->rendezvous;
     for (size_t i = 0; i < v->len; i++)
         if (v->replicas[i].pod && pod_is_placed(v->replicas[i].pod))
             return true;
@@ -230,7 +230,7 @@ void job_act(const struct job_view *v, struct plan *plan)
     }
     if (waits_refused(v))
         plan_wake_at(plan, v->snapshot->refused_until_ms);
-    if (v->rules->meets)
+    if (v->rules->rendezvous)
         lease_port(v, plan);
     keep_going(v, plan);
     if (v->clash)

@@ -107,7 +107,7 @@ void job_wind_up(const struct job_view *v, struct plan *plan)
 {
     clean_up(v, plan);
     job_release(v, plan);
-    if (is_deserted(v) && v->snapshot->shared_network && v->rules->meets)
+    if (is_deserted(v) && v->snapshot->shared_network && v->rules->rendezvous)
         give_back_port(v, plan);
     if (is_deserted(v)) {
         give_back_names(v, plan);

@@ -28,7 +28,7 @@ struct role {
 struct job_rules {
     const struct kind *kind;
     /* Replicas meet at the master's name and port: each has a Service, the job holds a port. */
-    bool meets;
+    bool rendezvous;
     /* The master leads the others, who only serve it: its pod is made after theirs and cannot do
      * without any of them. When one of them ends early the attempt has failed, and what ended is
      * renewed together with the master, for the price of one. */
@@ -45,7 +45,7 @@ struct job_rules {
     const struct json *(*unify)(struct arena *a, const struct json *spec);
     /* Fills v->roles and v->roles_len from v->spec. The first replica of the first is the master.
      */
-    void (*cast)(struct job_view *v);
+    void (*assign_roles)(struct job_view *v);
     /* The budget when runPolicy.backoffLimit says nothing; NULL: BACKOFF_LIMIT_DEFAULT. */
     int64_t (*budget)(const struct job_view *v);
     /* A new value: what the replica's pod runs, but for restartPolicy. */

@@ -213,7 +213,7 @@ static void set_counters(const struct job_view *v, struct json *status)
         json_set_int(a, status, "pauseCount", v->pause_count);
     /* A paused job asks for none: it would follow every other job that takes the one it thought of.
      */
-    if (v->rules->meets && v->snapshot->shared_network && v->port.port &&
+    if (v->rules->rendezvous && v->snapshot->shared_network && v->port.port &&
         (v->phase != JOB_PAUSED || v->port.held))
         json_set_int(a, status, "masterPort", v->port.port);
 }

@@ -67,7 +67,7 @@ static void add_replicas(struct job_view *v)
 {
     size_t total = 0;
 
-    v->rules->cast(v);
+    v->rules->assign_roles(v);
     for (size_t i = 0; i < v->roles_len; i++)
         total += (size_t)v->roles[i].count;
     v->replicas = arena_alloc(v->arena, (total + 1) * sizeof(*v->replicas));
@@ -260,7 +260,7 @@ static void read_status(struct job_view *v)
     v->start_ms = object_time(v->status, "startTime");
     v->resumed = v->pause_count > 0 && !v->pause_wanted;
     v->port = (struct port_claim){.port = PORT_ON_CLUSTER, .held = true};
-    if (v->rules->meets && v->snapshot->shared_network && !job_phase_is_final(v->was))
+    if (v->rules->rendezvous && v->snapshot->shared_network && !job_phase_is_final(v->was))
         v->port = port_claim_for(v->arena, v->snapshot->leases, v->snapshot->leases_len, v->uid,
                                  json_get_int(v->status, "masterPort", 0));
 }

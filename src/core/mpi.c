@@ -33,7 +33,7 @@ static struct role role_of(const struct json *spec, const char *type)
     };
 }
 
-static void cast(struct job_view *v)
+static void assign_roles(struct job_view *v)
 {
     v->roles = arena_alloc(v->arena, 2 * sizeof(*v->roles));
     if (!v->roles)
@@ -312,7 +312,7 @@ static const struct job_rules rules = {
     .group_variables = (const char *const[]){NULL},
     .name_label = "mpi-job",
     .unify = mpi_unified_spec,
-    .cast = cast,
+    .assign_roles = assign_roles,
     .budget = budget,
     .pod_spec = pod_spec,
     .processes = processes,

@@ -6,7 +6,7 @@
 
 #include "core/replica_pod.h"
 
-static void cast(struct job_view *v)
+static void assign_roles(struct job_view *v)
 {
     const struct json *entries = json_get(v->spec, "replicaSpecs");
     size_t len = json_len(entries), i = 0;
@@ -61,12 +61,12 @@ static struct json *pod_spec(const struct job_view *v, const struct replica *r)
 
 static const struct job_rules rules = {
     .kind = &kind_pytorch_training_job,
-    .meets = true,
+    .rendezvous = true,
     .scope = SCOPE_REPLICA,
     .main_containers = (const char *const[]){"python", NULL},
     .group_variables = (const char *const[]){"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK",
                                              NULL},
-    .cast = cast,
+    .assign_roles = assign_roles,
     .pod_spec = pod_spec,
     .processes = torchrun_processes,
 };

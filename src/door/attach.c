@@ -7,17 +7,17 @@
 #include <string.h>
 
 #include "door/door_internal.h"
-#include "door/remote.h"
+#include "door/remote_stdio.h"
 
 #define READ_BYTES (64u * 1024u)
 
 struct attach_session {
-    struct remote remote;
+    struct remote_stdio remote;
     struct stream *log; /* NULL when it has ended */
     struct loop_wake *wake;
 };
 
-static struct attach_session *self_of(struct remote *r)
+static struct attach_session *self_of(struct remote_stdio *r)
 {
     return container_of(r, struct attach_session, remote);
 }
@@ -29,14 +29,14 @@ static void close_log(struct attach_session *s)
     s->log = NULL;
 }
 
-static void free_attach(struct remote *r)
+static void free_attach(struct remote_stdio *r)
 {
     struct attach_session *s = self_of(r);
 
     close_log(s);
     if (s->wake)
         loop_wake_free(s->wake);
-    remote_release(r);
+    remote_stdio_release(r);
     free(s);
 }
 
@@ -49,15 +49,15 @@ static void send_log(void *arg)
 
     if (!s->remote.is_ready)
         return;
-    while (s->log && remote_has_room(&s->remote)) {
+    while (s->log && remote_stdio_has_room(&s->remote)) {
         n = s->log->ops->read(s->log, bytes, sizeof(bytes));
         if (n <= 0)
             break;
-        remote_send(&s->remote, REMOTE_STDOUT, bytes, (size_t)n);
+        remote_stdio_send(&s->remote, REMOTE_STDOUT, bytes, (size_t)n);
     }
     if (s->log && n == STREAM_END) {
         close_log(s);
-        remote_finish(&s->remote, 0);
+        remote_stdio_finish(&s->remote, 0);
     }
 }
 
@@ -68,26 +68,27 @@ static void log_ready(void *arg)
     loop_wake_send(s->wake);
 }
 
-static void ready(struct remote *r)
+static void ready(struct remote_stdio *r)
 {
     loop_wake_send(self_of(r)->wake);
 }
 
-static void ignore_data(struct remote *r, enum remote_role role, const char *data, size_t len)
+static void ignore_data(struct remote_stdio *r, enum remote_stdio_role role, const char *data,
+                        size_t len)
 {
     (void)r, (void)role, (void)data, (void)len;
 }
 
-static void ignore_end(struct remote *r, enum remote_role role)
+static void ignore_end(struct remote_stdio *r, enum remote_stdio_role role)
 {
     (void)r, (void)role;
 }
 
-static const struct remote_ops attach_ops = {.ready = ready,
-                                             .data = ignore_data,
-                                             .ended = ignore_end,
-                                             .drained = ready,
-                                             .free = free_attach};
+static const struct remote_stdio_ops attach_ops = {.ready = ready,
+                                                   .data = ignore_data,
+                                                   .ended = ignore_end,
+                                                   .drained = ready,
+                                                   .free = free_attach};
 
 int door_attach(struct node *n, const struct node_pod *pod, const struct node_command *c,
                 struct node_session **ret, struct err *err)
@@ -109,7 +110,7 @@ int door_attach(struct node *n, const struct node_pod *pod, const struct node_co
     s = calloc(1, sizeof(*s));
     if (!s)
         return door_out_of_memory(err);
-    remote_init(&s->remote, d->loop, c, &attach_ops);
+    remote_stdio_init(&s->remote, d->loop, c, &attach_ops);
     s->wake = loop_wake_new(d->loop, send_log, s);
     rc = s->wake ? door_open_log(n, pod, c->container, &from_now, &s->log, err)
                  : door_out_of_memory(err);

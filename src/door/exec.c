@@ -13,7 +13,7 @@
 
 #include "base/json.h"
 #include "door/door_internal.h"
-#include "door/remote.h"
+#include "door/remote_stdio.h"
 
 #define INPUT_LIMIT_BYTES (1024u * 1024u) /* one read of the connection fits many times */
 #define OUTPUT_READ_BYTES (64u * 1024u)
@@ -31,7 +31,7 @@ struct session_output {
 };
 
 struct exec_session {
-    struct remote remote;
+    struct remote_stdio remote;
     struct door *door;
     struct arena arena; /* of what follows */
     struct node_command command;
@@ -47,7 +47,7 @@ struct exec_session {
     int exit_code;
 };
 
-static struct exec_session *self_of(struct remote *r)
+static struct exec_session *self_of(struct remote_stdio *r)
 {
     return container_of(r, struct exec_session, remote);
 }
@@ -79,12 +79,12 @@ static void stop_streams(struct exec_session *s)
     s->exec = NULL;
 }
 
-static void free_exec(struct remote *r)
+static void free_exec(struct remote_stdio *r)
 {
     struct exec_session *s = self_of(r);
 
     stop_streams(s);
-    remote_release(r);
+    remote_stdio_release(r);
     buf_release(&s->input);
     buf_release(&s->resize);
     arena_release(&s->arena);
@@ -106,7 +106,7 @@ static void check_over(struct exec_session *s)
     }
     stop_streams(s);
     mux_pause(s->remote.mux, MUX_READING); /* what comes now is dropped, so that the end is seen */
-    remote_finish(&s->remote, code);
+    remote_stdio_finish(&s->remote, code);
 }
 
 static void on_quiet(void *arg)
@@ -114,7 +114,7 @@ static void on_quiet(void *arg)
     struct exec_session *s = arg;
 
     s->timer = NULL;
-    s->quiet = remote_has_room(&s->remote); /* a client that is slow is waited for */
+    s->quiet = remote_stdio_has_room(&s->remote); /* a client that is slow is waited for */
     check_over(s);
 }
 
@@ -125,10 +125,11 @@ static void on_ended(void *arg, const struct exec_end *end)
     s->over = true;
     s->exit_code = end->exit_code;
     if (*end->message) {
-        enum remote_role role = s->remote.wanted[REMOTE_STDERR] ? REMOTE_STDERR : REMOTE_STDOUT;
+        enum remote_stdio_role role = s->remote.wanted[REMOTE_STDERR] ? REMOTE_STDERR
+                                                                      : REMOTE_STDOUT;
 
-        remote_send(&s->remote, role, end->message, strlen(end->message));
-        remote_send(&s->remote, role, s->command.tty ? "\r\n" : "\n", s->command.tty ? 2 : 1);
+        remote_stdio_send(&s->remote, role, end->message, strlen(end->message));
+        remote_stdio_send(&s->remote, role, s->command.tty ? "\r\n" : "\n", s->command.tty ? 2 : 1);
     }
     check_over(s);
 }
@@ -148,13 +149,13 @@ static void read_output(struct exec_session *s, enum node_stream stream)
     struct session_output *o = &s->outputs[stream];
     ssize_t n;
 
-    if (!remote_has_room(&s->remote)) {
+    if (!remote_stdio_has_room(&s->remote)) {
         o->waiting = loop_fd_change(o->watch, 0) == 0;
         return;
     }
     n = read(exec_fd(s->exec, stream), bytes, sizeof(bytes));
     if (n > 0) {
-        remote_send(&s->remote, (enum remote_role)stream, bytes, (size_t)n);
+        remote_stdio_send(&s->remote, (enum remote_stdio_role)stream, bytes, (size_t)n);
         check_over(s); /* not quiet: the wait begins again */
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
         close_output(s, stream); /* EIO: a terminal that nobody has open */
@@ -173,7 +174,7 @@ static void on_stderr(void *arg, unsigned events)
     read_output(arg, NODE_STDERR);
 }
 
-static void drained(struct remote *r)
+static void drained(struct remote_stdio *r)
 {
     struct exec_session *s = self_of(r);
 
@@ -249,7 +250,7 @@ static void take_sizes(struct exec_session *s)
 
 static void begin(struct exec_session *s);
 
-static void data(struct remote *r, enum remote_role role, const char *bytes, size_t len)
+static void data(struct remote_stdio *r, enum remote_stdio_role role, const char *bytes, size_t len)
 {
     struct exec_session *s = self_of(r);
 
@@ -270,7 +271,7 @@ static void data(struct remote *r, enum remote_role role, const char *bytes, siz
     }
 }
 
-static void ended(struct remote *r, enum remote_role role)
+static void ended(struct remote_stdio *r, enum remote_stdio_role role)
 {
     struct exec_session *s = self_of(r);
 
@@ -313,7 +314,7 @@ static void begin(struct exec_session *s)
         (void)door_out_of_memory(&err);
     if (err_is_set(&err)) {
         stop_streams(s);
-        remote_fail(&s->remote, &err);
+        remote_stdio_fail(&s->remote, &err);
         return;
     }
     take_sizes(s);
@@ -328,7 +329,7 @@ static void on_no_size(void *arg)
     begin(s);
 }
 
-static void ready(struct remote *r)
+static void ready(struct remote_stdio *r)
 {
     struct exec_session *s = self_of(r);
 
@@ -338,7 +339,7 @@ static void ready(struct remote *r)
         begin(s);
 }
 
-static const struct remote_ops exec_ops = {
+static const struct remote_stdio_ops exec_ops = {
     .ready = ready, .data = data, .ended = ended, .drained = drained, .free = free_exec};
 
 /* --- the request ----------------------------------------------------------------------- */
@@ -380,7 +381,7 @@ int door_exec(struct node *n, const struct node_pod *pod, const struct node_comm
     arena_init(&s->arena, REQUEST_LIMIT_BYTES);
     buf_init(&s->input, INPUT_LIMIT_BYTES);
     buf_init(&s->resize, RESIZE_LIMIT_BYTES);
-    remote_init(&s->remote, d->loop, c, &exec_ops);
+    remote_stdio_init(&s->remote, d->loop, c, &exec_ops);
     if (!keep(s, pod, c)) {
         free_exec(&s->remote);
         return door_out_of_memory(err);

@@ -16,7 +16,7 @@
 #include "door/door_internal.h"
 #include "door/kubelet_internal.h"
 #include "loop/file.h"
-#include "net/place.h"
+#include "net/origin.h"
 #include "net/query.h"
 
 #define REVIEW_LIMIT_BYTES (1024u * 1024u)
@@ -502,7 +502,7 @@ static void handle(void *arg, struct httpd_request *http)
 {
     struct kubelet *k = arg;
     struct visit *v = k->visits_len < KUBELET_REQUESTS_LIMIT ? calloc(1, sizeof(*v)) : NULL;
-    const char *token = place_bearer(http);
+    const char *token = origin_bearer(http);
     const char *user = tls_peer_user(httpd_peer(http));
 
     if (!v) {

@@ -19,7 +19,7 @@
 
 void apps_refuse(struct httpd_request *http)
 {
-    place_refuse_with(
+    origin_refuse_with(
         http, ERR_NOT_FOUND,
         "programs are shown at an origin of their own: open this address in a browser");
 }
@@ -29,7 +29,7 @@ void apps_refuse(struct httpd_request *http)
 /* The mount of a path below /PREFIX/NAMESPACE/NAME (or more parts), and the label of its origin;
  * NULL: none. */
 static const struct server_mount *app_of(struct server *s, const char *path,
-                                         char ret_app[PLACE_APP_SIZE])
+                                         char ret_app[ORIGIN_APP_SIZE])
 {
     const struct server_mount *mount = front_find_mount(s, path);
     unsigned char digest[SHA256_BYTES];
@@ -47,9 +47,9 @@ static const struct server_mount *app_of(struct server *s, const char *path,
     }
     if (!token_digest(s, "origin", path, (size_t)(end - path), digest))
         return NULL;
-    (void)snprintf(ret_app, PLACE_APP_SIZE, "%s", PLACE_APP_PREFIX);
-    for (size_t i = 0; i < PLACE_APP_DIGITS / 2; i++)
-        (void)snprintf(ret_app + strlen(PLACE_APP_PREFIX) + 2 * i, 3, "%02x", digest[i]);
+    (void)snprintf(ret_app, ORIGIN_APP_SIZE, "%s", ORIGIN_APP_PREFIX);
+    for (size_t i = 0; i < ORIGIN_APP_DIGITS / 2; i++)
+        (void)snprintf(ret_app + strlen(ORIGIN_APP_PREFIX) + 2 * i, 3, "%02x", digest[i]);
     return mount;
 }
 
@@ -92,29 +92,29 @@ void apps_open(struct server *s, struct httpd_request *http)
     const char *path = json_get_string(request, "path", "");
     struct json *answer = json_new_object(&http->arena);
     struct buf text = BUF_INIT(ANSWER_LIMIT_BYTES);
-    char app[PLACE_APP_SIZE];
+    char app[ORIGIN_APP_SIZE];
     const char *url;
     struct blob *body;
 
     if (!http->session) {
-        place_refuse_with(http, ERR_FORBIDDEN,
-                          "only who is signed in with a browser can open a program");
+        origin_refuse_with(http, ERR_FORBIDDEN,
+                           "only who is signed in with a browser can open a program");
         return;
     }
-    if (!place_is_loopback(http)) {
-        place_refuse_with(
+    if (!origin_is_loopback(http)) {
+        origin_refuse_with(
             http, ERR_FORBIDDEN,
             "programs are shown in a browser of this machine only: open the console at "
             "http://127.0.0.1, from elsewhere through an ssh tunnel");
         return;
     }
-    if (!place_is_printable(path) || !app_of(s, path, app)) {
-        place_refuse_with(http, ERR_NOT_FOUND,
-                          "path: there is no program to be shown at this path");
+    if (!origin_is_printable(path) || !app_of(s, path, app)) {
+        origin_refuse_with(http, ERR_NOT_FOUND,
+                           "path: there is no program to be shown at this path");
         return;
     }
     if (s->other_loopback == -EADDRINUSE) {
-        place_refuse_with(
+        origin_refuse_with(
             http, ERR_UNAVAILABLE,
             "another program listens on this port of the other loopback address ([::1] or "
             "127.0.0.1), and browsers would ask it: end it, or choose another port with "
@@ -122,7 +122,7 @@ void apps_open(struct server *s, struct httpd_request *http)
         return;
     }
     url = arena_printf(&http->arena, "http://%s.localhost%s" OPEN_PREFIX "%s%s", app,
-                       place_port(http), ticket_make(s, http->session, app), path);
+                       origin_port(http), ticket_make(s, http->session, app), path);
     json_set_string(&http->arena, answer, "url", url ? url : "");
     json_write(&text, answer);
     body = url ? blob_from_buf(&text) : NULL;
@@ -146,7 +146,7 @@ static const char *cookie_value(struct server *s, struct arena *a, const char *a
 static bool knows(struct server *s, struct httpd_request *http, const char *app,
                   const struct caller **ret)
 {
-    const char *given = place_cookie(http, COOKIE);
+    const char *given = origin_cookie(http, COOKIE);
     uint64_t session = given ? strtoull(given, NULL, 16) : 0;
     const char *good = session ? cookie_value(s, &http->arena, app, session) : NULL;
 
@@ -158,12 +158,12 @@ static bool knows(struct server *s, struct httpd_request *http, const char *app,
 static void send_to_console(struct httpd_request *http, const char *path)
 {
     const char *accept = httpd_header(http, "Accept");
-    const char *to = arena_printf(&http->arena, "http://127.0.0.1%s%s%s%s", place_port(http), path,
+    const char *to = arena_printf(&http->arena, "http://127.0.0.1%s%s%s%s", origin_port(http), path,
                                   *http->query ? "?" : "", http->query);
     struct httpd_header headers[] = {{"Location", to}, {"Cache-Control", "no-store"}};
 
     if (!to || strcmp(http->method, "GET") != 0 || !accept || !strstr(accept, "text/html"))
-        place_refuse_with(http, ERR_UNAUTHORIZED, "Unauthorized");
+        origin_refuse_with(http, ERR_UNAUTHORIZED, "Unauthorized");
     else
         httpd_reply(http, 303, NULL, headers, ELEMS(headers), NULL);
 }
@@ -174,13 +174,13 @@ static void enter(struct server *s, struct httpd_request *http, const char *app)
 {
     const char *ticket = http->path + strlen(OPEN_PREFIX);
     const char *path = strchrnul(ticket, '/');
-    char of_path[PLACE_APP_SIZE];
+    char of_path[ORIGIN_APP_SIZE];
     uint64_t session;
     const char *cookie, *on;
 
     ticket = arena_strndup(&http->arena, ticket, (size_t)(path - ticket));
     if (!ticket || !app_of(s, path, of_path) || strcmp(of_path, app) != 0) {
-        place_refuse_with(http, ERR_NOT_FOUND, "there is no such path");
+        origin_refuse_with(http, ERR_NOT_FOUND, "there is no such path");
         return;
     }
     session = ticket_take(s, ticket, app);
@@ -212,18 +212,18 @@ bool apps_admits(struct server *s, struct httpd_request *http, const char *app)
     auto_err err = ERR_INIT;
 
     http->pulls_body = http->body_len != SIZE_MAX;
-    return place_check_app(http, &err) == 0 && knows(s, http, app, &caller);
+    return origin_check_app(http, &err) == 0 && knows(s, http, app, &caller);
 }
 
 void apps_handle(struct server *s, struct httpd_request *http, const char *app)
 {
     const struct server_mount *mount;
     const struct caller *caller;
-    char of_path[PLACE_APP_SIZE];
+    char of_path[ORIGIN_APP_SIZE];
     auto_err err = ERR_INIT;
 
-    if (place_check_app(http, &err) < 0) {
-        place_refuse(http, &err);
+    if (origin_check_app(http, &err) < 0) {
+        origin_refuse(http, &err);
         return;
     }
     if (strncmp(http->path, OPEN_PREFIX, strlen(OPEN_PREFIX)) == 0) {
@@ -232,7 +232,7 @@ void apps_handle(struct server *s, struct httpd_request *http, const char *app)
     }
     mount = app_of(s, http->path, of_path);
     if (!mount || strcmp(of_path, app) != 0)
-        place_refuse_with(http, ERR_NOT_FOUND, "there is no such path at this origin");
+        origin_refuse_with(http, ERR_NOT_FOUND, "there is no such path at this origin");
     else if (!knows(s, http, app, &caller))
         send_to_console(http, http->path);
     else

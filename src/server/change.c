@@ -154,7 +154,7 @@ int change_managed(struct server_request *r, const char *key, const struct store
     if (managed)
         json_set(r->arena, json_make_object(r->arena, next, "metadata"), "managedFields", managed);
     object_set_defaults(r->arena, k, next);
-    habits_update(r->arena, k, old, next, clock_now_ms(r->server->clock));
+    kind_hooks_update(r->arena, k, old, next, clock_now_ms(r->server->clock));
     if (k == &kind_crd && !object_is_deleting(old) && !*r->route.subresource)
         definition_prepare(r->server, r->arena, next);
     if (arena_failed(r->arena))

@@ -54,7 +54,7 @@ static int prepare(struct server_request *r, struct json *object, struct json *m
                      "resourceVersion should not be set on objects to be created");
     if (rc < 0)
         return rc;
-    habits_prepare_create(r->arena, k, object);
+    kind_hooks_prepare_create(r->arena, k, object);
     stamp(r, object);
     rc = limit_range_apply(r, object, err);
     if (rc == 0)

@@ -48,7 +48,7 @@ int delete_one(struct server_request *r, const struct removal *removal, bool dry
         reply_json(r, code, instead);
         return 0;
     }
-    if (result == REMOVAL_DELETE && !instead && !habits_show_deleted(k))
+    if (result == REMOVAL_DELETE && !instead && !kind_hooks_show_deleted(k))
         instead = success_status(r, object_uid(object));
     rc = request_write(r, key, object, result == REMOVAL_DELETE ? WRITE_DELETE : WRITE_PUT, code,
                        instead, dry_run, err);

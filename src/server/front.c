@@ -8,7 +8,7 @@
 #include "loop/file.h"
 #include "net/httpd.h"
 #include "net/listen.h"
-#include "net/place.h"
+#include "net/origin.h"
 #include "server/apps.h"
 #include "server/impersonate.h"
 #include "server/local.h"
@@ -94,7 +94,7 @@ bool front_knows_token(struct server *s, struct arena *a, const char *given,
 static int check_token(struct server *s, struct httpd_request *http, const struct caller **ret,
                        struct err *err)
 {
-    const char *given = place_bearer(http);
+    const char *given = origin_bearer(http);
 
     if (given && login_knows_key(s, http, given, ret))
         return 0;
@@ -118,12 +118,12 @@ static bool admits(void *arg, struct httpd_request *http)
 {
     struct server *s = arg;
     const struct caller *caller;
-    char app[PLACE_APP_SIZE];
+    char app[ORIGIN_APP_SIZE];
     auto_err err = ERR_INIT;
 
-    if (place_is_app(http, app))
+    if (origin_is_app(http, app))
         return apps_admits(s, http, app);
-    if (place_check(http, &err) != 0 || check_access(s, http, &caller, &err) != 0)
+    if (origin_check(http, &err) != 0 || check_access(s, http, &caller, &err) != 0)
         return false;
     return caller != &caller_anonymous || http->body_len <= OPEN_BODY_LIMIT_BYTES;
 }
@@ -261,11 +261,11 @@ static void handle(void *arg, struct httpd_request *http)
     struct server *s = arg;
     struct http_request *h = arena_alloc(&http->arena, sizeof(*h));
     const struct caller *caller = NULL;
-    char app[PLACE_APP_SIZE];
+    char app[ORIGIN_APP_SIZE];
     auto_err err = ERR_INIT;
     int rc;
 
-    if (place_is_app(http, app)) {
+    if (origin_is_app(http, app)) {
         apps_handle(s, http, app);
         return;
     }
@@ -273,7 +273,7 @@ static void handle(void *arg, struct httpd_request *http)
         httpd_reply(http, 503, NULL, NULL, 0, NULL);
         return;
     }
-    rc = place_check(http, &err);
+    rc = origin_check(http, &err);
     if (rc == 0 && is_page(s, http))
         return;
     if (rc == 0)

@@ -5,7 +5,7 @@
 #include "api/object.h"
 #include "base/map.h"
 #include "base/sha256.h"
-#include "net/place.h"
+#include "net/origin.h"
 #include "net/sessions.h"
 #include "port/node.h"
 #include "server/request.h"
@@ -28,7 +28,7 @@ struct server_mount {
 #define APP_TICKETS 16u
 
 struct app_ticket { /* apps.c */
-    char ticket[SESSION_CODE_SIZE], app[PLACE_APP_SIZE];
+    char ticket[SESSION_CODE_SIZE], app[ORIGIN_APP_SIZE];
     uint64_t session;
     int64_t until_ms;
 };
@@ -228,7 +228,7 @@ int change_object(struct server_request *r, const char *key, const struct store_
                   const struct json *old, struct json *next, int code, const struct json *instead,
                   struct err *err) must_check;
 
-/* The same for a change that also says who set which fields (apply.c). */
+/* The same for a change that also says who set which fields (apply_patch.c). */
 int change_managed(struct server_request *r, const char *key, const struct store_item *item,
                    const struct json *old, struct json *next, struct json *managed, int code,
                    const struct json *instead, struct err *err) must_check;
@@ -242,29 +242,29 @@ bool spec_changed(const struct json *old, const struct json *next);
 int create_object(struct server_request *r, struct json *object, struct json *managed,
                   struct err *err) must_check;
 
-/* --- server-side apply (apply.c) ------------------------------------------------------- */
+/* --- server-side apply (apply_patch.c) ------------------------------------------------------- */
 
 int apply_patch(struct server_request *r, enum field_validation mode, struct err *err) must_check;
 /* managedFields after another kind of write; NULL: they stay as they are. */
 struct json *update_managed(const struct server_request *r, const struct json *old,
                             const struct json *next) must_check;
 
-/* --- built-in kinds have habits (habits.c) --------------------------------------------- */
+/* --- built-in kinds have habits (kind_hooks.c) --------------------------------------------- */
 
 /* Before a new object gets its defaults. */
-void habits_prepare_create(struct arena *a, const struct kind *k, struct json *object);
+void kind_hooks_prepare_create(struct arena *a, const struct kind *k, struct json *object);
 /* What else happens when old becomes next. */
-void habits_update(struct arena *a, const struct kind *k, const struct json *old, struct json *next,
-                   int64_t now_ms);
+void kind_hooks_update(struct arena *a, const struct kind *k, const struct json *old,
+                       struct json *next, int64_t now_ms);
 /* Seconds a deletion waits for the object to be ended; 0: it can go at once. asked: -1 when not
  * said. */
-int64_t habits_grace_seconds(const struct kind *k, const struct json *object, int64_t asked);
+int64_t kind_hooks_grace_seconds(const struct kind *k, const struct json *object, int64_t asked);
 /* Whether a deletion answers with the object that is gone, not with a Status. */
-bool habits_show_deleted(const struct kind *k);
+bool kind_hooks_show_deleted(const struct kind *k);
 /* Whether something is added to such objects when they are read; and adding it. */
-bool habits_completes(const struct kind *k);
-void habits_complete(const struct server *s, struct arena *a, const struct kind *k,
-                     struct json *object);
+bool kind_hooks_completes(const struct kind *k);
+void kind_hooks_complete(const struct server *s, struct arena *a, const struct kind *k,
+                         struct json *object);
 
 /* --- deletion (removal.c) -------------------------------------------------------------- */
 

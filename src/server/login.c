@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/version.h"
-#include "net/place.h"
+#include "net/origin.h"
 #include "server/apps.h"
 #include "server/session.h"
 
@@ -113,7 +113,7 @@ static void begin_session(struct server *s, struct httpd_request *http, const ch
     const char *text = rc == 0 ? arena_printf(&http->arena, "{\"key\":\"%s\"}", key) : NULL;
 
     if (rc == -EBUSY)
-        place_refuse_with(http, ERR_TOO_MANY_REQUESTS, SESSIONS_FULL);
+        origin_refuse_with(http, ERR_TOO_MANY_REQUESTS, SESSIONS_FULL);
     else
         reply_text(http, text ? 201 : 503, text ? text : "");
 }
@@ -132,9 +132,9 @@ static void sign_in(struct server *s, struct httpd_request *http)
     else if (*token && front_knows_token(s, &http->arena, token, &caller))
         begin_session(s, http, token, caller);
     else
-        place_refuse_with(http, ERR_UNAUTHORIZED,
-                          *code ? "the code was used already, or is too old"
-                                : "the token is not known here");
+        origin_refuse_with(http, ERR_UNAUTHORIZED,
+                           *code ? "the code was used already, or is too old"
+                                 : "the token is not known here");
     free(owner);
 }
 
@@ -178,13 +178,13 @@ static void reply_code(struct server *s, struct httpd_request *http, const struc
     int rc;
 
     if (caller->kind != CALLER_OWNER) {
-        place_refuse_with(http, ERR_FORBIDDEN, "only the owner can have a code to sign in with");
+        origin_refuse_with(http, ERR_FORBIDDEN, "only the owner can have a code to sign in with");
         return;
     }
     rc = session_code_make(&s->logins, "", code);
     if (rc == -EBUSY) {
-        place_refuse_with(http, ERR_TOO_MANY_REQUESTS,
-                          "so many codes are good still: use one, or ask again in ten minutes");
+        origin_refuse_with(http, ERR_TOO_MANY_REQUESTS,
+                           "so many codes are good still: use one, or ask again in ten minutes");
         return;
     }
     text = rc < 0 ? NULL : arena_printf(&http->arena, "{\"path\":\"/login?code=%s\"}", code);
@@ -210,7 +210,7 @@ bool login_handle(struct server *s, struct httpd_request *http, const struct cal
         return true;
     case PATH_OPEN: /* what is opened is the session's, and stays it */
         if (caller->kind == CALLER_IMPERSONATED)
-            place_refuse_with(
+            origin_refuse_with(
                 http, ERR_BAD_REQUEST,
                 "a program is opened for who signed in: leave the Impersonate headers out");
         else

@@ -1,7 +1,7 @@
 /*
  * patch.c - PATCH of one object, or of its status: JSON patch, merge patch and, for built-in kinds,
  * strategic merge patch. How they work is in api/patch*.c; what the result must satisfy is in
- * change.c. Server-side apply comes by the same method and goes its own way (apply.c).
+ * change.c. Server-side apply comes by the same method and goes its own way (apply_patch.c).
  */
 #include "api/patch.h"
 
@@ -83,7 +83,7 @@ static const struct patch_type {
     const char *media;
     bool builtin_only; /* custom kinds have no merge keys a client could know */
     struct json *(*run)(struct server_request *r, const struct json *old, struct json *patch,
-                        enum field_validation mode, struct err *err); /* NULL: apply.c */
+                        enum field_validation mode, struct err *err); /* NULL: apply_patch.c */
 } types[] = {
     {"application/json-patch+json", false, run_json},
     {"application/merge-patch+json", false, run_merge},

@@ -60,7 +60,7 @@ static enum removal_result again(struct arena *a, const struct kind *k, struct j
     const struct json *meta = json_get(object, "metadata");
     int64_t had = json_get_int(meta, "deletionGracePeriodSeconds", 0);
     int64_t was_at = object_time(meta, "deletionTimestamp");
-    int64_t grace = habits_grace_seconds(k, object, asked);
+    int64_t grace = kind_hooks_grace_seconds(k, object, asked);
 
     if (asked < 0 && grace > 0)
         return REMOVAL_NONE;
@@ -142,7 +142,7 @@ int removal_plan(struct arena *a, const struct kind *k, struct json *object,
         if (*ret == REMOVAL_NONE && changed)
             *ret = is_over(object) ? REMOVAL_DELETE : REMOVAL_MARK;
     } else {
-        grace = habits_grace_seconds(k, object, removal->grace_seconds);
+        grace = kind_hooks_grace_seconds(k, object, removal->grace_seconds);
         *ret = grace > 0 || json_len(json_at(object, "metadata", "finalizers")) > 0
                    ? REMOVAL_MARK
                    : REMOVAL_DELETE;
@@ -298,7 +298,8 @@ int removal_check_later(struct server_request *r, const struct json *old, const 
     if (!said || json_equal(said, json_at(old, "metadata", "annotations", ANNOTATION_DELETE_AT)))
         return 0;
     if (!job_is_kind(k) && !app_is_kind(k))
-        problem_forbidden(err, at, said->line, "only jobs, TensorBoards and Notebooks are deleted by it");
+        problem_forbidden(err, at, said->line,
+                          "only jobs, TensorBoards and Notebooks are deleted by it");
     else if (time_parse(json_string(said, ""), &ms) < 0)
         problem_invalid(err, at, said, "must be a time such as 2026-11-16T21:00:00Z");
     else

@@ -61,14 +61,14 @@ struct json *shape_parse(struct shape *s, const struct blob *b, struct err *err)
     if (object && s->kind->from_stored)
         s->kind->from_stored(&s->scratch, s->kind, object);
     if (object)
-        habits_complete(s->server, &s->scratch, s->kind, object);
+        kind_hooks_complete(s->server, &s->scratch, s->kind, object);
     return object;
 }
 
 bool shape_copies(const struct shape *s)
 {
     return s->format == FORMAT_PLAIN && s->encoding == ENCODING_JSON && !s->kind->from_stored &&
-           !habits_completes(s->kind);
+           !kind_hooks_completes(s->kind);
 }
 
 static struct json *table_of(struct shape *s, const struct json *object, bool with_columns)

@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import harness  # noqa: E402
 from harness import Daemon  # noqa: E402
 
-TABLE = re.compile(r"src/api/(kind_\w+|\w*_fields|field_macros)\.[ch]$")
+TABLE = re.compile(r"src/api/(?:kinds/)?(kind_\w+|\w*_fields|field_macros)\.[ch]$")
 IGNORED = re.compile(r"Not carried out here: (.*)\.$", re.DOTALL)
 EVENT = re.compile(r"The pod's event (\w+) says so\.$")
 DOCUMENTS = ("api/v1", "apis/batch.tensorstack.dev/v1beta1", "apis/tensorstack.dev/v1beta1")

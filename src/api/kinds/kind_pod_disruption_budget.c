@@ -1,0 +1,104 @@
+/* kind_pod_disruption_budget.c - PodDisruptionBudget (policy/v1): how many pods evictions leave. It
+ * is looked at when a pod is evicted or the budget is read (server/budget.h); nobody keeps a
+ * status. policy/v1beta1, which kubectl 1.20 speaks, is another face of it. */
+#include "api/columns.h"
+#include "api/field_macros.h"
+#include "api/kinds/pod_parts.h"
+#include "api/problem.h"
+
+static const char *const unhealthy_policies[] = {"IfHealthyBudget", "AlwaysAllow", NULL};
+
+static const struct field spec_fields[] = {
+    F_PORT("minAvailable",
+           "How many of the pods must stay ready: a number, or a share of them in percent.", PZ(1)),
+    F_PORT("maxUnavailable",
+           "How many of the pods may be missing: a number, or a share of them in percent.", PZ(3)),
+    F_OBJ("selector", label_selector_fields, "Which pods are meant; {} means all.", P(2)),
+    F_STR("unhealthyPodEvictionPolicy", "Whether pods that are not ready may always be evicted.",
+          PZ(4), ONE_OF(unhealthy_policies)),
+    {0}};
+
+static const struct field status_fields[] = {
+    F_INT32("expectedPods", "Pods the budget is about.", PZ(6)),
+    F_INT32("currentHealthy", "Of them ready.", PZ(4)),
+    F_INT32("desiredHealthy", "Of them to stay ready.", PZ(5)),
+    F_INT32("disruptionsAllowed", "Evictions allowed now.", PZ(3)),
+    F_INT64("observedGeneration", "Not kept here.", P(1)),
+    F_CONDITIONS(meta_condition_fields, "Not kept here.", P(7)),
+    F_MAP(FIELD_TIME, "disruptedPods", "Not kept here.", P(2)),
+    {0}};
+
+static const struct field fields[] = {
+    F_SPEC(spec_fields, DEFAULT("{}")),
+    F_OBJ("status", status_fields, "What is.", P(3), .flags = FIELD_READ_ONLY),
+    {0}};
+
+static void validate(const struct json *budget, const struct json *old, struct err *err)
+{
+    const struct json *spec = json_get(budget, "spec");
+    const struct json *min = json_get(spec, "minAvailable"),
+                      *max = json_get(spec, "maxUnavailable");
+
+    (void)old;
+    if (min && max)
+        problem_invalid(err, PATH_MEMBER(NULL, "spec"), spec,
+                        "minAvailable and maxUnavailable cannot be both set");
+}
+
+static struct json *render_amount(struct arena *a, const struct json *v)
+{
+    return v ? json_clone(a, v) : json_new_string(a, "N/A");
+}
+
+static struct json *render_min(struct arena *a, const struct json *budget, int64_t now_ms)
+{
+    (void)now_ms;
+    return render_amount(a, json_at(budget, "spec", "minAvailable"));
+}
+
+static struct json *render_max(struct arena *a, const struct json *budget, int64_t now_ms)
+{
+    (void)now_ms;
+    return render_amount(a, json_at(budget, "spec", "maxUnavailable"));
+}
+
+static const struct column columns[] = {
+    COLUMN_NAME,
+    COLUMN("Min Available", "string", "Pods that stay.", .render = render_min),
+    COLUMN("Max Unavailable", "string", "Pods that may be missing.", .render = render_max),
+    COLUMN("Allowed Disruptions", "integer", "Evictions allowed now.",
+           .path = ".status.disruptionsAllowed"),
+    COLUMN_AGE,
+    {0}};
+
+/* What both versions are. */
+#define BUDGET                                                                                     \
+    .group = "policy", .name = "PodDisruptionBudget", .plural = "poddisruptionbudgets",            \
+    .singular = "poddisruptionbudget", .short_names = (const char *const[]){"pdb", NULL},          \
+    .namespaced = true, .has_status = true,                                                        \
+    .doc = "PodDisruptionBudget says how many pods evictions must leave.", .fields = fields,       \
+    .columns = columns, .validate = validate
+
+const struct kind kind_pod_disruption_budget = {BUDGET, .version = "v1", .collected = true};
+
+/* --- policy/v1beta1 -------------------------------------------------------------------- */
+
+static void from_stored(struct arena *a, const struct kind *k, struct json *budget)
+{
+    json_set_string(a, budget, "apiVersion", kind_api_version(a, k));
+}
+
+/* An empty selector means no pods here and all pods in v1, where none at all means no pods. */
+static void to_stored(struct arena *a, const struct kind *k, struct json *budget)
+{
+    struct json *spec = json_get_mut(budget, "spec");
+    const struct json *selector = json_get(spec, "selector");
+
+    if (json_is(selector, JSON_OBJECT) && json_len(selector) == 0)
+        json_remove(spec, "selector");
+    json_set_string(a, budget, "apiVersion", kind_api_version(a, k->stored_as));
+}
+
+const struct kind kind_pod_disruption_budget_beta = {
+    BUDGET, .version = "v1beta1", .stored_as = &kind_pod_disruption_budget,
+    .from_stored = from_stored, .to_stored = to_stored};

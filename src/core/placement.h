@@ -1,0 +1,55 @@
+/* placement.h - finds nodes for the members of a group: together or not at all. Pure. */
+#ifndef MUSTER_CORE_PLACEMENT_H
+#define MUSTER_CORE_PLACEMENT_H
+
+#include "core/ledger.h"
+
+/* What counts as free. What is placed in the first two stays. */
+enum room {
+    ROOM_FREE,    /* what nobody holds and nobody ahead in line claims */
+    ROOM_IN_TIME, /* that, and what is claimed for later than ledger.ends_ms */
+    ROOM_UNHELD,  /* what nobody holds */
+    ROOM_TO_COME, /* that, what is ending, and what victims would leave; less claims */
+    ROOM_CLAIM,   /* all there is, less claims; nodes that miss least come first */
+    ROOM_EMPTY,   /* all there is: nobody holds anything */
+};
+
+/* Gives places to that many of the group's members without one, or to none. They hold them from now
+ * on (ledger_hold); in room that is not free now they do so on trial. */
+bool place_members(struct ledger *l, struct group *g, int64_t count, enum room room);
+/* Before a trial with ROOM_CLAIM: what is held now does not count. */
+void place_begin_trial(struct ledger *l);
+/* Ends the trial. */
+void unplace_members(struct ledger *l, struct group *g);
+/* Could that many of them be placed? Changes nothing. */
+bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room room);
+
+/* Could they on empty nodes if none were cordoned; also_lost: and none NotReady? */
+bool place_would_fit_also(struct ledger *l, struct group *g, int64_t count, bool also_lost);
+/* How many of them what nobody holds would take; the group is left as it was. */
+int64_t place_count_fitting(struct ledger *l, struct group *g);
+
+/* Of what is counted. */
+bool place_fits(const struct ledger *l, const struct resources *asks, const struct resources *room);
+/* Is there room for the member? */
+bool place_has_room(const struct ledger *l, const struct member *m, const struct node_room *n,
+                    enum room room);
+/* May the member run there, whatever room there is? With ROOM_EMPTY: were it not for the pods of
+ * other groups? */
+bool place_is_allowed(struct ledger *l, const struct member *m, const struct node_room *n,
+                      enum room room);
+
+/* constraints.c: may the pod run there, whatever room there is? alone: as if other groups had gone.
+ */
+bool constraints_allow(struct ledger *l, const struct member *m, const struct node_room *n,
+                       bool alone);
+/* How much the pod would like to run there, by each kind of preference, in numbers of that kind. */
+void constraints_like(struct ledger *l, const struct member *m, const struct node_room *n,
+                      int64_t ret[LIKINGS]);
+/* A NodeSelector, as affinities and volumes have them; NULL: any node. */
+bool node_selector_allows(const struct json *selector, const struct json *node);
+/* The queue's own nodes, as node selectors say. */
+bool queue_allows_node(struct ledger *l, const struct queue_entry *q, const struct node_room *n);
+bool queue_allows_namespace(struct ledger *l, const struct queue_entry *q, const char *ns);
+
+#endif
