@@ -16,6 +16,7 @@ struct control;
 struct curves;
 struct progress;
 struct app_proxy;
+struct volumes;
 struct server;
 struct store;
 struct node;
@@ -47,6 +48,7 @@ struct daemon {
     struct curves *curves;
     struct progress *progress;
     struct app_proxy *apps;
+    struct volumes *volumes;
     struct live_hub *live;
     struct key_pair authority; /* in the arena */
     int lock_fd;
