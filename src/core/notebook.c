@@ -71,6 +71,8 @@ static bool is_mounted(const struct json *container, const char *member, const c
 /* The first claim is where its user is at home, also where the manifest forgets to mount it. */
 static void set_home(struct arena *a, const struct json *spec, struct json *container)
 {
+    const char *home = NOTEBOOK_HOME;
+
     json_each (volume, json_get(spec, "volumes")) {
         const char *name = json_get_string(volume, "name", "");
         struct json *mount;
@@ -83,11 +85,13 @@ static void set_home(struct arena *a, const struct json *spec, struct json *cont
         json_set_string(a, mount, "name", name);
         json_set_string(a, mount, "mountPath", NOTEBOOK_HOME);
     }
-    if (!is_mounted(container, "mountPath", NOTEBOOK_HOME))
+    if (!is_mounted(container, "mountPath", home))
+        home = NOTEBOOK_KUBEFLOW_HOME;
+    if (!is_mounted(container, "mountPath", home))
         return;
-    set_variable(a, container, "HOME", NOTEBOOK_HOME);
+    set_variable(a, container, "HOME", home);
     if (!json_get(container, "workingDir"))
-        json_set_string(a, container, "workingDir", NOTEBOOK_HOME);
+        json_set_string(a, container, "workingDir", home);
 }
 
 static void set_command(struct arena *a, const struct json *notebook, struct json *container,

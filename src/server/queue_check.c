@@ -418,9 +418,11 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
     const struct json *queue;
     int rc;
 
-    if (!job_is_kind(k) && k != &kind_notebook && k != &kind_pod && k != &kind_pod_group)
+    bool is_notebook = k == &kind_notebook || k->stored_as == &kind_notebook;
+
+    if (!job_is_kind(k) && !is_notebook && k != &kind_pod && k != &kind_pod_group)
         return 0;
-    if (k == &kind_notebook && !app_is_grouped(object))
+    if (is_notebook && !app_is_grouped(object))
         return 0;
     /* A job's, which was looked at when the job was made. */
     if ((k == &kind_pod || k == &kind_pod_group) && object_controller(object) &&
@@ -428,7 +430,7 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
         return 0;
     if (job_is_kind(k))
         read_job(&w);
-    else if (k == &kind_notebook)
+    else if (is_notebook)
         read_notebook(&w);
     else if (k == &kind_pod)
         read_pod(&w);

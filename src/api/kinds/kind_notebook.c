@@ -59,18 +59,27 @@ static const struct rule rules[] = {
      .message = "needed: a container named \"" NOTEBOOK_CONTAINER "\", which runs JupyterLab"},
     {0}};
 
-const struct kind kind_notebook = {
-    KIND_NAMES("tensorstack.dev", "v1beta1", "Notebook", "notebooks", "notebook"),
-    .short_names = (const char *const[]){"nb", NULL},
-    .categories = (const char *const[]){"muster", NULL},
-    .namespaced = true,
-    .has_status = true,
-    .custom = true,
-    .collected = true,
-    .doc = "Notebook is JupyterLab in a pod, seen in a browser; its files are on "
-           "PersistentVolumeClaims.",
-    .fields = fields,
-    .columns = app_columns,
-    .validate = notebook_validate,
-    .rules = rules,
-    .warn = notebook_warn};
+#define NOTEBOOK                                                                                   \
+    .name = "Notebook", .plural = "notebooks", .singular = "notebook", .namespaced = true,         \
+    .has_status = true, .custom = true,                                                            \
+    .doc = "Notebook is JupyterLab in a pod, seen in a browser; its files are on "                 \
+           "PersistentVolumeClaims.",                                                              \
+    .fields = fields, .columns = app_columns, .validate = notebook_validate, .rules = rules,       \
+    .warn = notebook_warn
+
+const struct kind kind_notebook = {NOTEBOOK,
+                                   .group = "tensorstack.dev",
+                                   .version = "v1beta1",
+                                   .short_names = (const char *const[]){"nb", NULL},
+                                   .categories = (const char *const[]){"muster", NULL},
+                                   .collected = true};
+
+/* Kubeflow's is the same thing: its container is called as the Notebook, or is the first, and an
+ * annotation says that it is stopped. */
+const struct kind kind_kubeflow_notebook = {NOTEBOOK,
+                                            .group = "kubeflow.org",
+                                            .version = "v1",
+                                            .stored_as = &kind_notebook,
+                                            .unify = notebook_unify_kubeflow,
+                                            .from_stored = notebook_to_kubeflow,
+                                            .to_stored = notebook_from_kubeflow};
