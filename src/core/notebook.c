@@ -68,6 +68,19 @@ static bool is_mounted(const struct json *container, const char *member, const c
     return false;
 }
 
+/* So that jobs started in it (python/muster/jupyter.py) find its files where they are here. */
+static void set_volume_variable(struct arena *a, const struct json *spec, struct json *container,
+                                const struct json *mount)
+{
+    const struct json *volume = json_find(json_get(spec, "volumes"), "name",
+                                          json_get_string(mount, "name", ""));
+    const char *claim = json_string(json_at(volume, "persistentVolumeClaim", "claimName"), "");
+
+    if (*claim && !json_get(mount, "subPath"))
+        set_variable(a, container, "MUSTER_VOLUME",
+                     arena_printf(a, "%s:%s", claim, json_get_string(mount, "mountPath", "")));
+}
+
 /* The first claim is where its user is at home, also where the manifest forgets to mount it. */
 static void set_home(struct arena *a, const struct json *spec, struct json *container)
 {
@@ -90,6 +103,9 @@ static void set_home(struct arena *a, const struct json *spec, struct json *cont
     if (!is_mounted(container, "mountPath", home))
         return;
     set_variable(a, container, "HOME", home);
+    json_each (mount, json_get(container, "volumeMounts"))
+        if (json_string_is(json_get(mount, "mountPath"), home))
+            set_volume_variable(a, spec, container, mount);
     if (!json_get(container, "workingDir"))
         json_set_string(a, container, "workingDir", home);
 }

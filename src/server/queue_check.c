@@ -415,10 +415,9 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
 {
     const struct kind *k = r->route.kind;
     struct wish w = {.request = r, .object = object, .err = err};
+    bool is_notebook = k == &kind_notebook || k->stored_as == &kind_notebook;
     const struct json *queue;
     int rc;
-
-    bool is_notebook = k == &kind_notebook || k->stored_as == &kind_notebook;
 
     if (!job_is_kind(k) && !is_notebook && k != &kind_pod && k != &kind_pod_group)
         return 0;

@@ -56,7 +56,7 @@ class Jupyter(app_client.AppClient, harness.WithDaemon):
 
     @classmethod
     def setUpClass(cls):
-        cls.environment = {"PATH": f"{JUPYTER}/bin:{harness.ROOT}/build/bin:/usr/bin:/bin"}
+        cls.environment = {"PATH": f"{pathlib.Path(harness.BIN).parent}:{JUPYTER}/bin:{harness.ROOT}/build/bin:/usr/bin:/bin"}
         os.environ.pop("VIRTUAL_ENV", None)
         super().setUpClass()
 
@@ -120,6 +120,35 @@ class Jupyter(app_client.AppClient, harness.WithDaemon):
         self.api("PUT", "api/contents/go", {"type": "file", "format": "text", "content": ""})
         self.assertEqual(kernel.value("answer"), "42")
         kernel.socket.close()
+        self.api("DELETE", f"api/kernels/{kernel.id}")
+
+    def test_a_cell_runs_as_a_job_and_shows_it(self):
+        kernel = Kernel(self, self.own)
+        kernel.until("execute_reply", kernel.run(
+            f"import sys, os\nsys.path.insert(0, {str(harness.ROOT / 'python')!r})\nimport muster"))
+        self.assertEqual(kernel.value("os.getcwd()"), "'/t9k/mnt'")
+        kernel.until("execute_reply", kernel.run("%load_ext muster"))
+        number = kernel.run("%%muster --workers 2 --cpus 10m --memory 64Mi --name celled -- --lr 0.1\n"
+                            "import os, sys\nprint('rank', os.environ['RANK'], sys.argv[1:], flush=True)\n"
+                            "open('out-' + os.environ['RANK'], 'w').write(os.environ['WORLD_SIZE'])\n")
+        pages = []
+        while True:
+            message = json.loads(kernel.socket.receive())
+            if message["parent_header"].get("msg_id") != number:
+                continue
+            if message["msg_type"] in ("display_data", "update_display_data"):
+                pages.append(message["content"]["data"]["text/html"])
+            if message["msg_type"] == "execute_reply":
+                break
+        self.assertEqual(message["content"]["status"], "ok", message["content"])
+        self.assertIn("<b>celled</b> Succeeded", pages[-1])
+        self.assertTrue(any("rank 1 [&#x27;--lr&#x27;, &#x27;0.1&#x27;]" in page for page in pages), pages)
+        # The job's folder is the Notebook's.
+        self.assertEqual(kernel.value("open('/t9k/mnt/out-0').read() + open('/t9k/mnt/out-1').read()"), "'22'")
+        number = kernel.run(f"muster.run([sys.executable, '-c', 'raise SystemExit(3)'], workers=1, name='fails')")
+        self.assertIn("exit code 3", kernel.until("error", number)["evalue"])
+        kernel.socket.close()
+        self.daemon.cli("rm", "celled", "fails")
         self.api("DELETE", f"api/kernels/{kernel.id}")
 
     def daemon_kib(self):

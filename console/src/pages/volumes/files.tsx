@@ -33,7 +33,7 @@ const t = translator(
       download: "下载",
       empty: "此文件夹是空的",
       more: "此文件夹的内容太多，只列出前 {n} 项。",
-      link: "链接指向卷外，无法打开",
+      link: "指向卷外的链接",
       other: "不是普通文件",
       uploading: "正在上传 {name}（{size}）",
       uploaded: "已上传 {name}",
@@ -54,7 +54,7 @@ const t = translator(
       download: "Download",
       empty: "This folder is empty",
       more: "There is too much in this folder: the first {n} are listed.",
-      link: "a link that leads out of the volume cannot be opened",
+      link: "leads out of the volume",
       other: "no plain file",
       uploading: "Uploading {name} ({size})",
       uploaded: "Uploaded {name}",
@@ -97,6 +97,10 @@ function Crumbs(props: Place) {
   );
 }
 
+function sizeOf(bytes: number): string {
+  return bytes < 1024 ? `${bytes} B` : formatBytes(bytes);
+}
+
 function Row(props: Place & { entry: Entry }) {
   const { ns, claim, entry } = props;
   const path = join(props.path, entry.name);
@@ -110,7 +114,7 @@ function Row(props: Place & { entry: Entry }) {
           entry.name
         )}
       </td>
-      <td class="num">{isFile ? formatBytes(entry.bytes) : ""}</td>
+      <td class="num">{isFile ? sizeOf(entry.bytes) : ""}</td>
       <td>
         <Ago time={new Date(entry.modifiedMs).toISOString()} />
       </td>
