@@ -145,10 +145,12 @@ def _cell(line: str, cell: str) -> Job:
         raise ValueError("%%muster: see the message above") from None
     arguments = given.pop("arguments")
     env = dict(one.split("=", 1) for one in given.pop("env"))
-    folder = pathlib.Path(".muster")
+    folder = pathlib.Path(".muster-cells")
     folder.mkdir(exist_ok=True)
     program = folder / f"cell-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.py"
     program.write_text(cell)
+    folder.chmod(0o755)  # under root's daemon its jobs may be another user than the kernel
+    program.chmod(0o644)
     options = {name: value for name, value in given.items() if value not in (None, [], False)}
     return run([sys.executable, str(program.resolve()), *arguments], env=env, **options)
 
