@@ -266,7 +266,9 @@ static int start_console(struct daemon *d, const struct daemon_options *o, struc
                                                        .hash = web_hash(),
                                                        .signed_out = live_sign_out,
                                                        .live = d->live});
-    return show_apps(d, &o->idle) < 0 || show_volumes(d) < 0 ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
+    return show_apps(d, &o->idle) < 0 || show_volumes(d) < 0
+               ? err_set(err, ERR_INTERNAL, "out of memory")
+               : 0;
 }
 
 int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options *options,

@@ -29,7 +29,7 @@ struct daemon_options {
     const char *node_name; /* NULL: the machine's name */
     bool only_api;         /* neither controllers nor agent */
     bool overcommit;
-    bool notify_local; /* see net/webhook.h */
+    bool notify_local;      /* see net/webhook.h */
     struct idle_times idle; /* see core/job.h */
     struct node_limits limits;
     const char *const *volumes; /* claims and their folders: "NAME=DIR"; NULL-terminated, or NULL */

@@ -82,7 +82,7 @@ struct app_proxy {
     struct ws_tunnels *tunnels;
     struct app_activity *activity; /* NULL on a cluster */
     int64_t touch_ms;              /* how often it is said that one is used */
-    char touched[64]; /* UID of the one that was touched last */
+    char touched[64];              /* UID of the one that was touched last */
     int64_t touched_ms;
 };
 

@@ -190,9 +190,9 @@ static void measure(int fd, dev_t device, unsigned depth, struct claim_size *siz
         size->bytes += (int64_t)st.st_blocks * BLOCK_BYTES;
         if (!S_ISDIR(st.st_mode) || st.st_dev != device)
             continue;
-        fd = depth < DEPTH_LIMIT ? openat(dirfd(dir), e->d_name,
-                                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                                 : -1;
+        fd = depth < DEPTH_LIMIT
+                 ? openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                 : -1;
         if (fd >= 0)
             measure(fd, device, depth + 1, size);
         else

@@ -1,8 +1,8 @@
 /*
  * volumes.c - see volumes.h.
  *
- * A request is looked at on the loop, its files are touched on pool threads only: a folder may be on
- * a disk that does not answer. One block is on its way between a client and a file.
+ * A request is looked at on the loop, its files are touched on pool threads only: a folder may be
+ * on a disk that does not answer. One block is on its way between a client and a file.
  */
 #include "console/volumes.h"
 
@@ -422,9 +422,7 @@ static int parse(struct op *op, const struct httpd_request *http, struct err *er
     at += *at == '/';
     op->path = percent_decode(&op->arena, at, strlen(at));
     op->replaces = strcmp(http->query, "replace=1") == 0;
-    op->kind = reads                                ? OP_GET
-               : strcmp(http->method, "PUT") == 0 ? OP_PUT
-                                                    : OP_MAKE_FOLDER;
+    op->kind = reads ? OP_GET : strcmp(http->method, "PUT") == 0 ? OP_PUT : OP_MAKE_FOLDER;
     if (!op->ns || !op->claim || !what || !op->path || dns_label_problem(op->ns) ||
         dns_name_problem(op->claim) || (strcmp(what, "files") != 0 && strcmp(what, "usage") != 0))
         return err_set(err, ERR_NOT_FOUND,

@@ -21,12 +21,12 @@ struct jobs_options {
     struct clock *clock;
     struct applier *applier;
     struct trouble *trouble;
-    struct cache *pods;   /* of all namespaces; pass its events to jobs_on_pod */
-    struct cache *groups; /* PodGroups, likewise: jobs_on_group */
-    bool shared_network;  /* see core/job.h */
-    const char *lease_ns; /* likewise; outlives the jobs */
+    struct cache *pods;     /* of all namespaces; pass its events to jobs_on_pod */
+    struct cache *groups;   /* PodGroups, likewise: jobs_on_group */
+    bool shared_network;    /* see core/job.h */
+    const char *lease_ns;   /* likewise; outlives the jobs */
     struct idle_times idle; /* likewise */
-    jobs_fn *on_job;      /* a job was added or has changed; may be NULL */
+    jobs_fn *on_job;        /* a job was added or has changed; may be NULL */
     void (*on_gone)(void *arg, const struct json *job); /* was deleted; may be NULL */
     void (*on_ready)(void *arg); /* every job was told that was there; may be NULL */
     void *arg;

@@ -303,10 +303,11 @@ static void set_idle(struct app_look *l, struct json *list)
     }
     (void)time_age(l->idle_ms, span);
     set_condition(l, list, "Idle", truth(l->idle), l->idle ? "NotUsed" : "",
-                  l->idle          ? arena_printf(l->arena, "Nobody has used it for %s.", span)
-                  : l->suspended   ? "It is suspended."
-                  : l->idle_ms < 0 ? "It is never idle here."
-                                   : arena_printf(l->arena, "It was used within the last %s.", span));
+                  l->idle        ? arena_printf(l->arena, "Nobody has used it for %s.", span)
+                  : l->suspended ? "It is suspended."
+                  : l->idle_ms < 0
+                      ? "It is never idle here."
+                      : arena_printf(l->arena, "It was used within the last %s.", span));
 }
 
 static void set_conditions(struct app_look *l, struct json *status)

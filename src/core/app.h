@@ -64,7 +64,8 @@ struct app_kind {
     struct json *(*pod_new)(struct arena *a, const struct json *app, int64_t port,
                             bool shared_network);
     /* Below its address, what says when it last did something, until NULL; and what the answers
-     * mean: a time, now for one that is at it, 0 when it says nothing. NULL: only its pages count. */
+     * mean: a time, now for one that is at it, 0 when it says nothing. NULL: only its pages count.
+     */
     const char *const *activity_paths;
     int64_t (*active_ms)(const struct json *answer, int64_t now_ms);
     /* Whether pod runs what wanted would. */
@@ -99,7 +100,8 @@ struct json *app_child_new(struct arena *a, const struct app_kind *k, const stru
                            const struct kind *kind);
 struct json *app_service_new(struct arena *a, const struct app_kind *k, const struct json *app,
                              int64_t port, bool shared_network);
-/* Whether spec.scheduler asks for a queue; it then has a PodGroup, and its pod is the one member. */
+/* Whether spec.scheduler asks for a queue; it then has a PodGroup, and its pod is the one member.
+ */
 bool app_is_grouped(const struct json *app);
 struct json *app_group_new(struct arena *a, const struct app_kind *k, const struct json *app);
 void app_set_group(struct arena *a, const struct json *app, struct json *pod);

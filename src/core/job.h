@@ -10,8 +10,8 @@
 /* A job's status.reason when it could not run if all were free. */
 #define JOB_NEVER_FITS "NeverFits"
 
-/* After how long an app that nobody uses is Idle, and its pod removed; 0: the defaults (core/app.h),
- * less: never. */
+/* After how long an app that nobody uses is Idle, and its pod removed; 0: the defaults
+ * (core/app.h), less: never. */
 struct idle_times {
     int64_t idle_ms, reclaim_ms;
 };

@@ -25,8 +25,8 @@ static const struct field spec_fields[] = {
           .flags = FIELD_REQUIRED | FIELD_IMMUTABLE,
           .immutable = "field is immutable: delete the Notebook and make it anew; files on its "
                        "claims stay"),
-    F_OBJ("scheduler", job_scheduler_fields, "The queue it waits in; outside of queues when absent.",
-          .flags = FIELD_IMMUTABLE),
+    F_OBJ("scheduler", job_scheduler_fields,
+          "The queue it waits in; outside of queues when absent.", .flags = FIELD_IMMUTABLE),
     F_BOOL("suspend", "Whether it is paused: its pod is removed, the rest stays.",
            DEFAULT("false")),
     F_OBJ("ssh", ssh_fields, "Reaching it by ssh."),

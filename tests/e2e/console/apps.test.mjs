@@ -173,7 +173,10 @@ test("a hostile program sees nothing but itself", async () => {
 
 test("its address at the console signs in first, and leads there; signing out ends it", async () => {
   const { daemon } = shared;
-  const page = await shared.browser.page(daemon, { signIn: false, allow: [/./] }); // the program complains of what it may not
+  const page = await shared.browser.page(daemon, {
+    signIn: false,
+    allow: [/./],
+  }); // the program complains of what it may not
   await page.goto("/tensorboard/default/evil/");
   await page.getByLabel("令牌").fill(daemon.token);
   await page.getByRole("button", { name: "登录" }).click();

@@ -68,12 +68,18 @@ async function openNotebook(page) {
     page.waitForEvent("popup"),
     page.locator("tbody tr").getByRole("link", { name: "打开" }).click(),
   ]);
-  await lab.locator(".jp-Launcher").waitFor();
+  // 点击左上角的 +: what was open the last time is open again
+  await lab.locator('[data-jp-item-name="new-launcher"] >> visible=true').first().click();
+  await lab.locator(".jp-LauncherCard >> visible=true").first().waitFor();
   return lab;
 }
 
 async function terminal(lab) {
-  await lab.locator('.jp-LauncherCard[data-category="Other"]', { hasText: "Terminal" }).click();
+  await lab
+    .locator('.jp-LauncherCard[data-category="Other"]:visible', {
+      hasText: "Terminal",
+    })
+    .click();
   await lab.locator(".jp-Terminal .xterm-helper-textarea").waitFor({ state: "attached" });
   return async (line) => {
     await lab.locator(".jp-Terminal .xterm-screen").click();
@@ -95,7 +101,11 @@ test("from the Notebook to the trained model", async () => {
 
   // 点击 Other 下的 Python File，复制以下代码，并将其命名为 torch_mnist_trainingjob.py
   const lab = await openNotebook(page);
-  await lab.locator('.jp-LauncherCard[data-category="Other"]', { hasText: "Python File" }).click();
+  await lab
+    .locator('.jp-LauncherCard[data-category="Other"]:visible', {
+      hasText: "Python File",
+    })
+    .click();
   await lab.locator(".jp-FileEditor .cm-content").click();
   await lab.keyboard.insertText(PROGRAM);
   await lab.keyboard.press("Control+s");
@@ -115,7 +125,8 @@ test("from the Notebook to the trained model", async () => {
   await editor.click();
   await page.keyboard.press("Control+a");
   await page.keyboard.insertText(YAML);
-  await page.getByRole("dialog").getByRole("button", { name: "创建", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "应用到表单" }).click();
+  await page.getByRole("button", { name: "创建", exact: true }).click();
   await daemon.phase("torch-mnist-trainingjob", "Succeeded", JOBS);
   await page.goto("/jobs/default/PyTorchTrainingJob/torch-mnist-trainingjob");
   await page.getByText("Done").first().waitFor();
@@ -123,7 +134,10 @@ test("from the Notebook to the trained model", async () => {
   // kubectl in the Notebook's terminal: 000 to 002
   const again = await openNotebook(page);
   const type = await terminal(again);
-  fs.writeFileSync(path.join(home(), "job.yaml"), YAML.replaceAll("torch-mnist-trainingjob", "second"));
+  fs.writeFileSync(
+    path.join(home(), "job.yaml"),
+    YAML.replaceAll("torch-mnist-trainingjob", "second"),
+  );
   await type("kubectl create -f job.yaml > created.txt 2>&1");
   await holds("created.txt", /second created/);
   await type("kubectl get pytorchtrainingjobs > jobs.txt 2>&1");
@@ -131,13 +145,17 @@ test("from the Notebook to the trained model", async () => {
   await daemon.phase("second", "Succeeded", JOBS);
   await type("kubectl get pods > pods.txt 2>&1");
   await holds("pods.txt", /mnist-nb.*Running/);
-  await type("kubectl logs -l scheduler.tensorstack.dev/group-name --tail 5 > logs.txt 2>&1; echo >> logs.txt over");
+  await type(
+    "kubectl logs -l scheduler.tensorstack.dev/group-name --tail 5 > logs.txt 2>&1; echo >> logs.txt over",
+  );
   await holds("logs.txt", /over/);
   await type("kubectl delete -f job.yaml > deleted.txt 2>&1");
   await holds("deleted.txt", /second" deleted/);
 
   // 将当前教程产生的所有文件移动到名为 parallel-training 的新文件夹下
-  await type("mkdir parallel-training && mv torch_mnist_trainingjob.py log parallel-training/ && ls parallel-training > moved.txt");
+  await type(
+    "mkdir parallel-training && mv torch_mnist_trainingjob.py log parallel-training/ && ls parallel-training > moved.txt",
+  );
   await holds("moved.txt", /torch_mnist_trainingjob\.py/);
   assert.deepEqual(fs.readdirSync(path.join(home(), "parallel-training/log")).sort(), [
     "rank-0",
@@ -154,11 +172,18 @@ test("JupyterLab's page finds its kernel again after the daemon was killed", asy
   const { daemon } = shared;
   const page = await shared.browser.page(daemon, { allow: [/./] }); // it complains while nobody answers
   const lab = await openNotebook(page);
-  await lab.locator('.jp-LauncherCard[data-category="Notebook"]').first().click();
+  await lab.locator('.jp-LauncherCard[data-category="Notebook"]:visible').first().click();
   const cell = lab.locator(".jp-Notebook .jp-CodeCell .cm-content").first();
-  await lab.locator('.jp-Toolbar-kernelStatus[title*="Idle"], .jp-Notebook-ExecutionIndicator[data-status="idle"]').first().waitFor();
+  await lab
+    .locator(
+      '.jp-Toolbar-kernelStatus[title*="Idle"], .jp-Notebook-ExecutionIndicator[data-status="idle"]',
+    )
+    .first()
+    .waitFor();
   await cell.click();
-  await lab.keyboard.insertText("import os, time\nopen('started', 'w').write('yes')\nwhile not os.path.exists('go'): time.sleep(.1)\nprint('went', 'on')");
+  await lab.keyboard.insertText(
+    "import os, time\nopen('started', 'w').write('yes')\nwhile not os.path.exists('go'): time.sleep(.1)\nprint('went', 'on')",
+  );
   await lab.keyboard.press("Shift+Enter");
   await holds("started", /yes/);
   await daemon.kill();
@@ -169,7 +194,10 @@ test("JupyterLab's page finds its kernel again after the daemon was killed", asy
 });
 
 test("gone", async () => {
-  await shared.daemon.api("DELETE", "/apis/tensorstack.dev/v1beta1/namespaces/default/notebooks/mnist");
+  await shared.daemon.api(
+    "DELETE",
+    "/apis/tensorstack.dev/v1beta1/namespaces/default/notebooks/mnist",
+  );
 });
 
 testNoComplaints(shared);

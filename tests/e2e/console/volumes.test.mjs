@@ -4,33 +4,26 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import {
-  JOBS,
-  axe,
-  job,
-  shot,
-  testNoComplaints,
-  withConsole,
-} from "./harness.mjs";
+import { JOBS, axe, job, shot, testNoComplaints, withConsole } from "./harness.mjs";
 
 const CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims";
 
 const shared = withConsole([], async (daemon) => {
   const uses = job("trains", "sleep 600");
   const pod = uses.spec.replicaSpecs[0].template.spec;
-  pod.volumes = [
-    { name: "w", persistentVolumeClaim: { claimName: "datasets" } },
-  ];
+  pod.volumes = [{ name: "w", persistentVolumeClaim: { claimName: "datasets" } }];
   await daemon.api("POST", CLAIMS, {
     metadata: { name: "datasets" },
-    spec: { accessModes: ["ReadWriteMany"], resources: { requests: { storage: "1Ti" } } },
+    spec: {
+      accessModes: ["ReadWriteMany"],
+      resources: { requests: { storage: "1Ti" } },
+    },
   });
   await daemon.api("POST", JOBS, uses);
   await daemon.phase("trains", "Running");
 });
 
-const folder = (claim) =>
-  path.join(shared.daemon.data, "volumes/default", claim);
+const folder = (claim) => path.join(shared.daemon.data, "volumes/default", claim);
 
 test("made, files put in and taken out", async () => {
   const { daemon } = shared;
@@ -54,13 +47,11 @@ test("made, files put in and taken out", async () => {
   await page.getByRole("link", { name: "数据 集/" }).click();
   await page.getByText("此文件夹是空的").waitFor();
   const put = (text) =>
-    page
-      .locator('input[type="file"]')
-      .setInputFiles({
-        name: "a b#.txt",
-        mimeType: "text/plain",
-        buffer: Buffer.from(text),
-      });
+    page.locator('input[type="file"]').setInputFiles({
+      name: "a b#.txt",
+      mimeType: "text/plain",
+      buffer: Buffer.from(text),
+    });
   await put("hello");
   const file = page.locator("tbody tr", { hasText: "a b#.txt" });
   await file.waitFor();
@@ -91,10 +82,7 @@ test("deleting says who uses it, and keeps the files", async () => {
   const used = page.locator("tbody tr", { hasText: "datasets" });
   await used.getByText("PyTorchTrainingJob trains").waitFor();
   await used.getByRole("button", { name: "删除" }).click();
-  await dialog
-    .getByRole("alert")
-    .getByText("PyTorchTrainingJob trains")
-    .waitFor();
+  await dialog.getByRole("alert").getByText("PyTorchTrainingJob trains").waitFor();
   await shot(page, "volumes-delete.zh.light");
   await dialog.getByRole("button", { name: "取消" }).click();
   const row = page.locator("tbody tr", { hasText: "mnist" });
@@ -158,23 +146,14 @@ test("looks right in both languages and themes, and at 360 pixels", async () => 
           ["volume-files", "/volumes/default/datasets", "notes.md"],
         ]) {
           await page.goto(at);
-          await page
-            .locator("tbody")
-            .getByText(word, { exact: true })
-            .waitFor();
-          if (name === "volumes")
-            await page.locator("tbody").getByText("3.0").first().waitFor();
+          await page.locator("tbody").getByText(word, { exact: true }).waitFor();
+          if (name === "volumes") await page.locator("tbody").getByText("3.0").first().waitFor();
           const over = await page.evaluate(
-            () =>
-              document.documentElement.scrollWidth -
-              document.documentElement.clientWidth,
+            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
           );
           assert.ok(over <= 0, `${name} is ${over} pixels wider than ${width}`);
           assert.deepEqual(await axe(page), []);
-          await shot(
-            page,
-            `${name}-${width}.${lang}.${dark ? "dark" : "light"}`,
-          );
+          await shot(page, `${name}-${width}.${lang}.${dark ? "dark" : "light"}`);
         }
         await page.context().close();
       }
