@@ -89,7 +89,8 @@ async function terminal(lab) {
 
 test("from the Notebook to the trained model", async () => {
   const { daemon } = shared;
-  const page = await shared.browser.page(daemon);
+  // Text that is inserted over a selection in the editor is styled by Chromium itself.
+  const page = await shared.browser.page(daemon, { allow: [/Applying inline style/] });
   await page.goto("/notebooks");
   await page.getByRole("button", { name: "创建 Notebook" }).click();
   const dialog = page.getByRole("dialog");
