@@ -180,15 +180,23 @@ kubectl_from() {
     fi
 }
 
-# from_pypi: what tests use that Debian lacks, into build/venv, in the versions tools/requirements.txt names.
+# from_pypi VENV FILE: what tests use that Debian lacks, in the versions that the file names.
 from_pypi() {
-    local venv=build/venv stamp=build/venv/requirements.txt
-    if cmp -s tools/requirements.txt $stamp; then return; fi
-    say "test: installing $(grep -c '^[a-z]' tools/requirements.txt) packages from PyPI into $venv"
-    /usr/bin/python3 -m pip --python $venv/bin/python --disable-pip-version-check install -q \
-        -r tools/requirements.txt >>"$log" 2>&1 </dev/null ||
-        { tail -n 15 "$log" >&2; die "test: pip could not install what tools/requirements.txt names"; }
-    replace $stamp <tools/requirements.txt
+    local venv=$1 file=$2 stamp=$1/requirements.txt
+    if cmp -s "$file" "$stamp"; then return; fi
+    say "test: installing $(grep -ci '^[a-z]' "$file") packages from PyPI into $venv"
+    /usr/bin/python3 -m pip --python "$venv/bin/python" --disable-pip-version-check install -q \
+        -r "$file" >>"$log" 2>&1 </dev/null ||
+        { tail -n 15 "$log" >&2; die "test: pip could not install what $file names"; }
+    replace "$stamp" <"$file"
+}
+
+# JupyterLab has an environment of its own, as muster notebook --setup makes one: its needs would change build/venv's.
+jupyter() {
+    local venv=build/jupyter
+    [ -x $venv/bin/python ] || /usr/bin/python3 -m venv --system-site-packages --without-pip $venv >>"$log" 2>&1 ||
+        { tail -n 5 "$log" >&2; die "test: could not make $venv"; }
+    from_pypi $venv tools/jupyter-requirements.txt
 }
 
 # Horovod has no package that fits Debian's PyTorch: it is built here, once; pip keeps the result for later checkouts.
@@ -220,7 +228,8 @@ phase() {
     build) packages build "${build_packages[@]}" ;;
     demo)  packages demo "${build_packages[@]}" "${demo_packages[@]}"; python_env ;;
     test)  packages test "${build_packages[@]}" "${demo_packages[@]}" "${test_packages[@]}"; python_env
-           from_pypi
+           from_pypi build/venv tools/requirements.txt
+           jupyter
            npm_packages test
            horovod
            kubectl_from 1.20 bookworm kubernetes-client

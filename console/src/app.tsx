@@ -34,6 +34,7 @@ import {
   SettingsIcon,
   ThemeIcon,
   UserIcon,
+  VolumeIcon,
 } from "./ui/icons.ts";
 import { Mark } from "./ui/mark.tsx";
 import { Menu } from "./ui/menu.tsx";
@@ -48,6 +49,8 @@ const OverviewPage = lazy(() => import("./pages/overview/overview.tsx"));
 const QueuesPage = lazy(() => import("./pages/queues/queues.tsx"));
 const NodesPage = lazy(() => import("./pages/nodes/nodes.tsx"));
 const NotebooksPage = lazy(() => import("./pages/notebooks/notebooks.tsx"));
+const VolumesPage = lazy(() => import("./pages/volumes/volumes.tsx"));
+const FilesPage = lazy(() => import("./pages/volumes/files.tsx"));
 const TensorBoardsPage = lazy(() => import("./pages/tensorboards/tensorboards.tsx"));
 const OpenPage = lazy(() => import("./pages/open.tsx"));
 const LogsPage = lazy(() => import("./pages/logs/logs.tsx"));
@@ -78,6 +81,11 @@ const ROUTES: Route[] = [
   { pattern: "/tensorboards", page: () => <TensorBoardsPage /> },
   { pattern: "/tensorboard/:ns/:name/*", page: () => <OpenPage /> },
   { pattern: "/app/:ns/pods/:name/:port/*", page: () => <OpenPage /> },
+  { pattern: "/volumes", page: () => <VolumesPage /> },
+  {
+    pattern: "/volumes/:ns/:name/*",
+    page: (at) => <FilesPage ns={at["ns"]!} claim={at["name"]!} path={at["*"] ?? ""} />,
+  },
   { pattern: "/settings", page: () => <SettingsPage /> },
   { pattern: "/design", page: () => <DesignPage /> },
 ];
@@ -210,6 +218,7 @@ function Navigation() {
         ["/tensorboards", tc("tensorboards"), CurveIcon],
       ],
     ],
+    [tc("storage"), [["/volumes", tc("volumes"), VolumeIcon]]],
     [
       tc("cluster"),
       CLUSTER.filter(({ of, ns }) => may("list", of, ns ?? ownProject())).map(

@@ -218,3 +218,15 @@ def job(name: str) -> Job:
 
 def jobs(selector: str | None = None) -> dict[str, Status]:
     return Client().jobs(selector)
+
+
+def run(command: Sequence[str] | str | os.PathLike[str], **options: Any) -> Job:
+    """submit(), followed until the end: its progress and curve are shown, live in a cell of Jupyter. Raises JobFailed."""
+    from . import jupyter
+    return jupyter.run(command, **options)
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """%load_ext muster: cells that begin with %%muster run as jobs."""
+    from . import jupyter
+    jupyter.register(ipython)

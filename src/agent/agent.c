@@ -520,3 +520,9 @@ void agent_free(struct agent *a)
     free(a->door_ca_pem);
     free(a);
 }
+
+int agent_claim_folder(const struct agent *agent, struct arena *a, const char *ns,
+                       const char *claim, const char **ret, struct err *err)
+{
+    return claims_folder(agent->claims, a, ns, claim, ret, err);
+}

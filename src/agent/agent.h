@@ -52,6 +52,10 @@ const struct json *agent_find_pod(const struct agent *a, const char *ns, const c
 void agent_each_pod(const struct agent *a, bool (*fn)(void *arg, const struct json *pod),
                     void *arg);
 
+/* The folder of a claim, made if need be (claims.h), in the arena. */
+int agent_claim_folder(const struct agent *agent, struct arena *a, const char *ns,
+                       const char *claim, const char **ret, struct err *err) must_check;
+
 /* Whether a pod is bound to this machine. It is not known before the first list of them. */
 bool agent_knows_pods(const struct agent *a);
 bool agent_has_pod(const struct agent *a, const char *ns, const char *name, const char *uid);

@@ -7,6 +7,8 @@
 #define NOTEBOOK_CONTAINER "notebook"
 #define NOTEBOOK_HOME "/t9k/mnt"
 #define NOTEBOOK_CLUSTER_ROLE "muster-notebook" /* what its pod may do, in its namespace */
+#define NOTEBOOK_KUBEFLOW_HOME "/home/jovyan"
+#define NOTEBOOK_KUBEFLOW_STOPPED "kubeflow-resource-stopped" /* an annotation */
 /* What its pod, account, rights and Secret are called: NAME and this. */
 #define NOTEBOOK_SUFFIX "-nb"
 #define NOTEBOOK_SERVICE_PREFIX "managed-notebook-http-"
@@ -20,5 +22,11 @@ const struct json *notebook_container(const struct json *pod_spec);
 void notebook_validate(const struct json *notebook, const struct json *old, struct err *err);
 void notebook_warn(const struct json *notebook, void (*say)(void *arg, const char *text),
                    void *arg);
+
+/* Of kubeflow.org/v1, likewise. */
+void notebook_unify_kubeflow(struct arena *a, struct json *notebook,
+                             void (*say)(void *arg, const char *text), void *arg, struct err *err);
+void notebook_to_kubeflow(struct arena *a, const struct kind *k, struct json *notebook);
+void notebook_from_kubeflow(struct arena *a, const struct kind *k, struct json *notebook);
 
 #endif

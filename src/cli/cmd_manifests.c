@@ -52,7 +52,7 @@ static const struct program {
 static void add_definitions(struct cli *cli, struct buf *out)
 {
     for (const struct kind *const *k = kinds; *k; k++) {
-        struct json *crd = (*k)->custom ? schema_crd(&cli->arena, *k) : NULL;
+        struct json *crd = (*k)->custom && !(*k)->stored_as ? schema_crd(&cli->arena, *k) : NULL;
 
         if (!crd)
             continue;

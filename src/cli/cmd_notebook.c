@@ -20,8 +20,12 @@ static const struct option_spec options[] = {
 
 /* With the machine's packages in sight, so that kernels find its torch. */
 static const char script[] =
-    "set -e; python3 -m venv --system-site-packages \"$0\"; "
-    "\"$0/bin/python\" -m pip --disable-pip-version-check install -q jupyterlab; "
+    "say() { echo \"error: $1\" >&2; exit 1; }; "
+    "python3 -m venv --system-site-packages \"$0\" || "
+    "say \"no virtual environment in $0: python3 and its venv module are needed (Debian: "
+    "python3-venv)\"; "
+    "\"$0/bin/python\" -m pip --disable-pip-version-check install -q jupyterlab || "
+    "say 'pip could not install JupyterLab, as it says above; nothing is lost: run it again'; "
     "echo \"JupyterLab $(\"$0/bin/jupyter-lab\" --version) is in $0\"";
 
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)

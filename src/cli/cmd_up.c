@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/duration.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "cli/browser.h"
@@ -25,7 +26,7 @@
 #define DESCRIPTORS_WANTED 65536
 
 struct up_options {
-    const char *dir, *listen, *only, *node_name;
+    const char *dir, *listen, *only, *node_name, *idle_after, *reclaim_after;
     struct node_limits_text limits;
     bool detach, overcommit, notify_local, verbose;
     struct option_list volumes;
@@ -49,6 +50,11 @@ static const struct option_spec options[] = {
     OPTIONS_NODE_LIMITS(struct up_options),
     OPTION_OF(OPTION_LIST, struct up_options, volumes, "volume", "NAME=DIR",
               "folder of a PersistentVolumeClaim (or NAMESPACE/NAME=DIR); remembered"),
+    OPTION_OF_TEXT(struct up_options, idle_after, "idle-after", "TIME",
+                   "call a Notebook or TensorBoard idle that nobody has used for so long (default "
+                   "1h; 0: never)"),
+    OPTION_OF_TEXT(struct up_options, reclaim_after, "reclaim-after", "TIME",
+                   "and remove its pod after so long (default 24h; 0: never)"),
     OPTION_VERBOSE(struct up_options),
     {0},
 };
@@ -140,18 +146,10 @@ static void say_stopped(const struct home *home)
 }
 
 /* ready_fd: -1 in the foreground. */
-static enum exit_code serve(struct cli *cli, const struct up_options *o, const struct home *home,
-                            const struct node_limits *limits, int ready_fd)
+static enum exit_code serve(struct cli *cli, const struct up_options *o,
+                            const struct daemon_options *how, int ready_fd)
 {
-    const struct daemon_options how = {.home = home,
-                                       .listen = o->listen ? o->listen : DEFAULT_LISTEN,
-                                       .or_listen = o->listen ? NULL : FREE_LISTEN,
-                                       .node_name = o->node_name,
-                                       .only_api = o->only != NULL,
-                                       .overcommit = o->overcommit,
-                                       .notify_local = o->notify_local,
-                                       .volumes = o->volumes.items,
-                                       .limits = *limits};
+    const struct home *home = how->home;
     int log = ready_fd < 0 ? -1
                            : open_log(home, 0); /* not made before the folder is known as ours */
     auto_err err = ERR_INIT;
@@ -163,13 +161,13 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
     descriptors_raise(DESCRIPTORS_WANTED);
     log_set_level(o->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
     log_copy_to(log);
-    rc = daemon_start(&d, &cli->arena, &how, &err);
+    rc = daemon_start(&d, &cli->arena, how, &err);
     log_copy_to(-1);
     if (log >= 0)
         close(log);
     if (rc)
         return command_fail(cli, &err);
-    fill_ready(&d, !how.only_api, &ready);
+    fill_ready(&d, !how->only_api, &ready);
     if (ready_fd < 0)
         say_ready(cli, home, &ready, "here");
     else if (detach_from_terminal(home, &err) || tell_ready(ready_fd, &ready)) {
@@ -185,7 +183,7 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
 }
 
 static enum exit_code serve_detached(struct cli *cli, const struct up_options *o,
-                                     const struct home *home, const struct node_limits *limits)
+                                     const struct daemon_options *how)
 {
     struct ready told;
     int ready[2], status = 0;
@@ -198,13 +196,13 @@ static enum exit_code serve_detached(struct cli *cli, const struct up_options *o
     if (child == 0) {
         close(ready[0]);
         (void)setsid();
-        return serve(cli, o, home, limits, ready[1]);
+        return serve(cli, o, how, ready[1]);
     }
     close(ready[1]);
     wait_ready(ready[0], &told);
     close(ready[0]);
     if (*told.address) {
-        say_ready(cli, home, &told, home->log_path);
+        say_ready(cli, how->home, &told, how->home->log_path);
         return EXIT_OK;
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -213,12 +211,32 @@ static enum exit_code serve_detached(struct cli *cli, const struct up_options *o
                                                     : EXIT_FAILED;
 }
 
+static bool parse_time(struct cli *cli, const char *option, const char *text, int64_t *ret)
+{
+    if (!text)
+        return true;
+    if (duration_parse_ms(text, ret) == 0) {
+        *ret = *ret ? *ret : -1; /* never */
+        return true;
+    }
+    talk_errorf(&cli->talk, "--%s wants a time like 90m or 24h, or 0 for never, not '%s'", option,
+                text);
+    return false;
+}
+
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {
     const struct up_options *o = values;
     auto_err err = ERR_INIT;
     struct home home;
-    struct node_limits limits;
+    struct daemon_options how = {.home = &home,
+                                 .listen = o->listen ? o->listen : DEFAULT_LISTEN,
+                                 .or_listen = o->listen ? NULL : FREE_LISTEN,
+                                 .node_name = o->node_name,
+                                 .only_api = o->only != NULL,
+                                 .overcommit = o->overcommit,
+                                 .notify_local = o->notify_local,
+                                 .volumes = o->volumes.items};
 
     (void)args;
     if (o->only && o->volumes.len > 0) {
@@ -230,7 +248,14 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
                     node_limits_given(&o->limits));
         return EXIT_USAGE;
     }
-    if (node_limits_parse(cli, &o->limits, &limits) != 0)
+    if (o->only && (o->idle_after || o->reclaim_after)) {
+        talk_errorf(&cli->talk, "--%s is for the controllers, which --only api leaves out",
+                    o->idle_after ? "idle-after" : "reclaim-after");
+        return EXIT_USAGE;
+    }
+    if (node_limits_parse(cli, &o->limits, &how.limits) != 0 ||
+        !parse_time(cli, "idle-after", o->idle_after, &how.idle.idle_ms) ||
+        !parse_time(cli, "reclaim-after", o->reclaim_after, &how.idle.reclaim_ms))
         return EXIT_USAGE;
     if (o->listen && listen_check(o->listen, &err)) {
         talk_error(&cli->talk, &err);
@@ -238,7 +263,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     }
     if (home_locate(&cli->arena, o->dir, &home, &err) || home_create(&home, &err))
         return command_fail(cli, &err);
-    return o->detach ? serve_detached(cli, o, &home, &limits) : serve(cli, o, &home, &limits, -1);
+    return o->detach ? serve_detached(cli, o, &how) : serve(cli, o, &how, -1);
 }
 
 const struct command command_up = {

@@ -21,6 +21,7 @@
 #include "console/app_proxy.h"
 #include "console/curves.h"
 #include "console/live.h"
+#include "console/volumes.h"
 #include "console/web.h"
 #include "control/control.h"
 #include "core/app.h"
@@ -173,6 +174,7 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
     struct control_options control = {.clock = loop_clock(d->loop),
                                       .parts = CONTROL_ALL | CONTROL_NODES | CONTROL_BATCH,
                                       .overcommit = o->overcommit,
+                                      .idle = o->idle,
                                       .shared_network = true};
     struct agent_options agent = {.loop = d->loop,
                                   .pod_root = o->home->pods_path,
@@ -217,12 +219,12 @@ static int open_doors(struct daemon *d, const struct daemon_options *o, struct e
     return 0;
 }
 
-static int show_apps(struct daemon *d)
+static int show_apps(struct daemon *d, const struct idle_times *idle)
 {
     struct server_app app = {.fn = app_proxy_handle, .signed_out = app_proxy_end_session};
     int rc = 0;
 
-    d->apps = app.arg = app_proxy_new(d->loop, d->console_transport, d->node);
+    d->apps = app.arg = app_proxy_new(d->loop, d->console_transport, d->node, idle);
     if (!d->apps)
         return -ENOMEM;
     app.parts = APP_PARTS;
@@ -230,6 +232,22 @@ static int show_apps(struct daemon *d)
         rc = server_mount_app(d->server, app_kinds[i]->path, &app);
     app.parts = APP_PORT_PARTS;
     return rc == 0 ? server_mount_app(d->server, APP_PORT_PREFIX, &app) : rc;
+}
+
+static int claim_folder(void *arg, struct arena *a, const char *ns, const char *claim,
+                        const char **ret, struct err *err)
+{
+    return agent_claim_folder(arg, a, ns, claim, ret, err);
+}
+
+static int show_volumes(struct daemon *d)
+{
+    d->volumes = volumes_new(&(struct volumes_options){.loop = d->loop,
+                                                       .transport = d->console_transport,
+                                                       .folder = claim_folder,
+                                                       .arg = d->agent});
+    return d->volumes ? server_mount_pulling(d->server, VOLUMES_PREFIX, volumes_handle, d->volumes)
+                      : -ENOMEM;
 }
 
 static int start_console(struct daemon *d, const struct daemon_options *o, struct err *err)
@@ -249,7 +267,9 @@ static int start_console(struct daemon *d, const struct daemon_options *o, struc
                                                        .hash = web_hash(),
                                                        .signed_out = live_sign_out,
                                                        .live = d->live});
-    return show_apps(d) < 0 ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
+    return show_apps(d, &o->idle) < 0 || show_volumes(d) < 0
+               ? err_set(err, ERR_INTERNAL, "out of memory")
+               : 0;
 }
 
 int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options *options,
@@ -309,6 +329,7 @@ void daemon_stop(struct daemon *d)
     if (d->rest_timer)
         clock_stop(loop_clock(d->loop), d->rest_timer);
     progress_free(d->progress);
+    volumes_free(d->volumes);
     if (d->agent)
         agent_free(d->agent);
     if (d->control)

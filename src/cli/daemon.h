@@ -7,6 +7,7 @@
 
 #include "cli/home.h"
 #include "cli/node_limits.h"
+#include "core/job.h"
 #include "loop/loop.h"
 #include "port/transport.h"
 
@@ -15,6 +16,7 @@ struct control;
 struct curves;
 struct progress;
 struct app_proxy;
+struct volumes;
 struct server;
 struct store;
 struct node;
@@ -27,7 +29,8 @@ struct daemon_options {
     const char *node_name; /* NULL: the machine's name */
     bool only_api;         /* neither controllers nor agent */
     bool overcommit;
-    bool notify_local; /* see net/webhook.h */
+    bool notify_local;      /* see net/webhook.h */
+    struct idle_times idle; /* see core/job.h */
     struct node_limits limits;
     const char *const *volumes; /* claims and their folders: "NAME=DIR"; NULL-terminated, or NULL */
 };
@@ -45,6 +48,7 @@ struct daemon {
     struct curves *curves;
     struct progress *progress;
     struct app_proxy *apps;
+    struct volumes *volumes;
     struct live_hub *live;
     struct key_pair authority; /* in the arena */
     int lock_fd;

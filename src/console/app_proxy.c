@@ -25,10 +25,9 @@
 #include <unistd.h>
 
 #include "api/object.h"
-#include "base/base64.h"
 #include "base/list.h"
-#include "base/timefmt.h"
 #include "client/client.h"
+#include "console/app_activity.h"
 #include "console/app_pages.h"
 #include "console/ws_tunnel.h"
 #include "core/app.h"
@@ -41,11 +40,9 @@
 #define BODY_PAUSE_BYTES (BODY_LIMIT_BYTES - READ_BYTES)
 #define ANSWER_WAIT_MS 120000 /* it may have to read many files first */
 #define SENDS_PER_TURN 16
-#define TOKEN_LIMIT_BYTES 1024u
-#define TOUCH_MS (5 * 60 * 1000)
+#define TOKEN_LIMIT_BYTES (2 * APP_TOKEN_LIMIT_BYTES)
 #define TOUCH_AGAIN_MS 10000 /* not for every request of a page */
 #define HEADERS_LIMIT 20u
-#define PROGRAM_HOST "localhost" /* what the program is asked by */
 
 struct exchange {
     struct stream stream; /* what the server pulls, once it answers */
@@ -83,7 +80,9 @@ struct app_proxy {
     struct exchange *exchanges;
     size_t exchanges_len;
     struct ws_tunnels *tunnels;
-    char touched[64]; /* UID of the one that was touched last */
+    struct app_activity *activity; /* NULL on a cluster */
+    int64_t touch_ms;              /* how often it is said that one is used */
+    char touched[64];              /* UID of the one that was touched last */
     int64_t touched_ms;
 };
 
@@ -204,7 +203,7 @@ static const char *own_location(struct exchange *x, const char *location)
  * of the path it is at. */
 static const char *whole_location(struct exchange *x, const char *location)
 {
-    static const char host[] = "http://" PROGRAM_HOST "/";
+    static const char host[] = "http://" APP_PROGRAM_HOST "/";
     const char *path = x->http->path, *slash = strrchr(path, '/');
     size_t kept = *location == '?' || !slash ? strlen(path) : (size_t)(slash + 1 - path);
 
@@ -535,23 +534,17 @@ static void touch(struct app_proxy *p, struct arena *a, const struct kind *k,
 {
     const struct json *annotations = json_at(app, "metadata", "annotations");
     int64_t now_ms = clock_now_ms(loop_clock(p->loop)), since;
-    struct json *patch;
-    char text[TIME_TEXT_SIZE];
 
     since = now_ms - object_time(annotations, ANNOTATION_LAST_USED);
-    if (since >= 0 && since < TOUCH_MS)
+    if (since >= 0 && since < p->touch_ms)
         return;
     since = now_ms - p->touched_ms;
     if (strcmp(p->touched, object_uid(app)) == 0 && since >= 0 && since < TOUCH_AGAIN_MS)
         return;
     p->touched_ms = now_ms;
     (void)snprintf(p->touched, sizeof(p->touched), "%s", object_uid(app));
-    patch = json_new_object(a);
-    json_set_string(a, json_make_object(a, json_make_object(a, patch, "metadata"), "annotations"),
-                    ANNOTATION_LAST_USED, time_format(now_ms, text));
-    if (!arena_failed(a))
-        client_patch(p->transport, k, object_namespace(app), object_name(app), "", patch, touched,
-                     p);
+    (void)app_say_used(p->transport, a, k, object_namespace(app), object_name(app), now_ms, touched,
+                       p);
 }
 
 /* What its own pod says: the status of an app alone could name any. */
@@ -603,12 +596,9 @@ static void add_token(struct exchange *x, const char *token)
 static void got_token(void *arg, const struct json *secret, const struct err *err)
 {
     struct exchange *x = arg;
-    const char *text = err || !object_is_controlled_by(secret, object_uid(x->app))
-                           ? ""
-                           : json_string(json_at(secret, "data", "token"), "");
-    const char *token = base64_decode(&x->http->arena, text, strlen(text), NULL);
+    const char *token = err ? "" : app_token(&x->http->arena, secret, object_uid(x->app));
 
-    if (token && *token && origin_is_printable(token) && strlen(token) < TOKEN_LIMIT_BYTES / 2)
+    if (token && *token)
         add_token(x, token);
     if (x->up.failed)
         fail_with_state(x, 503, "There is no memory for another connection.");
@@ -684,7 +674,7 @@ static int write_request(struct exchange *x, const char *rest, struct err *err)
 {
     struct httpd_request *http = x->http;
 
-    buf_addf(&x->up, "%s %s%s%s HTTP/1.1\r\nHost: " PROGRAM_HOST "\r\n", http->method,
+    buf_addf(&x->up, "%s %s%s%s HTTP/1.1\r\nHost: " APP_PROGRAM_HOST "\r\n", http->method,
              x->kind ? http->path : rest, *http->query ? "?" : "", http->query);
     for (size_t i = 0; i < ELEMS(passed_on); i++) {
         const char *value = httpd_header(http, passed_on[i]);
@@ -693,7 +683,7 @@ static int write_request(struct exchange *x, const char *rest, struct err *err)
             buf_addf(&x->up, "%s: %s\r\n", passed_on[i], value);
     }
     if (x->upgrades) { /* of its own page: what that is to the program is said as it knows it */
-        buf_adds(&x->up, "Origin: http://" PROGRAM_HOST "\r\n");
+        buf_adds(&x->up, "Origin: http://" APP_PROGRAM_HOST "\r\n");
         return ws_handshake_add(&x->up, http, err);
     }
     buf_adds(&x->up, "Connection: close\r\n");
@@ -856,7 +846,8 @@ void app_proxy_handle(void *arg, const struct mount_request *m)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-struct app_proxy *app_proxy_new(struct loop *loop, struct transport *t, struct node *node)
+struct app_proxy *app_proxy_new(struct loop *loop, struct transport *t, struct node *node,
+                                const struct idle_times *times)
 {
     struct app_proxy *p = calloc(1, sizeof(*p));
 
@@ -865,9 +856,13 @@ struct app_proxy *app_proxy_new(struct loop *loop, struct transport *t, struct n
     p->loop = loop;
     p->transport = t;
     p->node = node;
+    p->touch_ms = app_touch_ms(times);
     p->tunnels = ws_tunnels_new(loop, "the program");
-    if (p->tunnels)
+    p->activity = node ? app_activity_new(loop, t, node, times) : NULL;
+    if (p->tunnels && (p->activity || !node))
         return p;
+    app_activity_free(p->activity);
+    ws_tunnels_free(p->tunnels);
     free(p);
     return NULL;
 }
@@ -894,6 +889,7 @@ void app_proxy_free(struct app_proxy *p)
         stream_ready(&x->stream);
     }
     ws_tunnels_free(p->tunnels);
+    app_activity_free(p->activity);
     free(p);
 }
 

@@ -6,6 +6,7 @@
 #ifndef MUSTER_CONSOLE_APP_PROXY_H
 #define MUSTER_CONSOLE_APP_PROXY_H
 
+#include "core/job.h"
 #include "loop/loop.h"
 #include "net/mount.h"
 #include "port/node.h"
@@ -21,8 +22,8 @@ struct app_proxy;
 
 /* node: of this machine, on whose loopback its pods listen (core/job.h); it must outlive the proxy.
  * NULL: pods of a cluster, at their own addresses. */
-struct app_proxy *app_proxy_new(struct loop *loop, struct transport *t,
-                                struct node *node) must_check;
+struct app_proxy *app_proxy_new(struct loop *loop, struct transport *t, struct node *node,
+                                const struct idle_times *times) must_check;
 /* Before the transport and before the server; requests under way are answered or cut off. */
 void app_proxy_free(struct app_proxy *p);
 /* A mount_fn; arg is the struct app_proxy. */

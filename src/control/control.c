@@ -180,6 +180,7 @@ static bool open_jobs(struct control *c, const struct control_options *o)
                                               .apps_unseen = o->apps_unseen,
                                               .batch = o->parts & CONTROL_BATCH,
                                               .lease_ns = o->lease_ns,
+                                              .idle = o->idle,
                                               .on_job = on_job,
                                               .on_gone = on_job_gone,
                                               .on_ready = on_jobs_ready,

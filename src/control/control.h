@@ -6,6 +6,7 @@
 #define MUSTER_CONTROL_CONTROL_H
 
 #include "base/err.h"
+#include "core/job.h"
 #include "port/clock.h"
 #include "port/transport.h"
 #include "port/webhook.h"
@@ -28,6 +29,7 @@ struct control_options {
     bool apps_unseen;        /* likewise */
     const char *lease_ns;    /* likewise; outlives the controllers */
     bool beside_default;     /* see core/ledger.h */
+    struct idle_times idle;  /* likewise */
     struct webhook *webhook; /* with CONTROL_JOBS; NULL: Notifications are nobody's business */
 };
 

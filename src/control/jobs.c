@@ -93,6 +93,8 @@ struct jobs {
     void (*tell_ready)(void *arg);
     void *tell_arg;
     bool shared_network, apps_unseen, ready;
+    struct idle_times idle;
+    int64_t started_ms;
     struct queue *queue;
     struct map rests;    /* key -> struct rest */
     struct map refusals; /* key -> struct refusal */
@@ -571,6 +573,8 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
         .shared_network = j->shared_network,
         .apps_unseen = j->apps_unseen,
         .random = random,
+        .idle = j->idle,
+        .watched_since_ms = j->started_ms,
         .now_ms = clock_now_ms(j->clock),
     };
     plan_init(&plan, &a);
@@ -1036,6 +1040,8 @@ struct jobs *jobs_new(const struct jobs_options *o)
     j->tell_arg = o->arg;
     j->shared_network = o->shared_network;
     j->apps_unseen = o->apps_unseen;
+    j->idle = o->idle;
+    j->started_ms = clock_now_ms(o->clock);
     j->lease_ns = o->lease_ns ? o->lease_ns : SYSTEM_NAMESPACE;
     j->queue = queue_new(o->clock, IN_WORK_LIMIT, work, j);
     j->boards = &j->sources[jobs_len];

@@ -8,6 +8,7 @@
 #include "client/cache.h"
 #include "control/applier.h"
 #include "control/trouble.h"
+#include "core/job.h"
 
 struct jobs;
 
@@ -20,13 +21,14 @@ struct jobs_options {
     struct clock *clock;
     struct applier *applier;
     struct trouble *trouble;
-    struct cache *pods;   /* of all namespaces; pass its events to jobs_on_pod */
-    struct cache *groups; /* PodGroups, likewise: jobs_on_group */
-    bool shared_network;  /* see core/job.h */
-    bool apps_unseen;     /* likewise */
-    bool batch;           /* Kubernetes' own Jobs and CronJobs, too */
-    const char *lease_ns; /* likewise; outlives the jobs */
-    jobs_fn *on_job;      /* a job was added or has changed; may be NULL */
+    struct cache *pods;     /* of all namespaces; pass its events to jobs_on_pod */
+    struct cache *groups;   /* PodGroups, likewise: jobs_on_group */
+    bool shared_network;    /* see core/job.h */
+    bool apps_unseen;       /* likewise */
+    bool batch;             /* Kubernetes' own Jobs and CronJobs, too */
+    const char *lease_ns;   /* likewise; outlives the jobs */
+    struct idle_times idle; /* likewise */
+    jobs_fn *on_job;        /* a job was added or has changed; may be NULL */
     void (*on_gone)(void *arg, const struct json *job); /* was deleted; may be NULL */
     void (*on_ready)(void *arg); /* every job was told that was there; may be NULL */
     void *arg;

@@ -12,6 +12,7 @@
 
 #include "api/object.h"
 #include "base/timefmt.h"
+#include "core/pod_group.h"
 #include "core/ports.h"
 
 #define RETRY_FIRST_SECONDS 10
@@ -85,6 +86,8 @@ static void look_init(struct app_look *l, const struct app_kind *k, const struct
                            .reason = "",
                            .message = ""};
     l->suspended = is_suspended(json_get(s->job, "spec"));
+    l->idle_ms = s->idle.idle_ms ? s->idle.idle_ms : APP_IDLE_MS;
+    l->reclaim_ms = s->idle.reclaim_ms ? s->idle.reclaim_ms : APP_RECLAIM_MS;
     read_status(l);
     take_pod(l);
 }
@@ -106,9 +109,27 @@ static bool is_unseen(const struct app_look *l)
            !json_at(l->app, "metadata", "annotations", ANNOTATION_LAST_USED);
 }
 
+/* What computed while nobody looked must have had its chance to be seen. One that was reclaimed
+ * stays so. */
+static int64_t watch_left_ms(const struct app_look *l)
+{
+    int64_t watched_ms = l->now_ms - l->snapshot->watched_since_ms;
+    int64_t long_enough_ms = min_i64(APP_WATCH_MS, l->reclaim_ms);
+
+    return !l->pod || watched_ms < 0 ? 0 : long_enough_ms - watched_ms;
+}
+
+int64_t app_touch_ms(const struct idle_times *t)
+{
+    int64_t idle_ms = t->idle_ms > 0 ? t->idle_ms : APP_IDLE_MS;
+    int64_t reclaim_ms = t->reclaim_ms > 0 ? t->reclaim_ms : APP_RECLAIM_MS;
+
+    return max_i64(min_i64(min_i64(idle_ms, reclaim_ms) / 4, APP_WATCH_MS / 2), 100);
+}
+
 static void judge_use(struct app_look *l, struct plan *plan)
 {
-    int64_t unused_ms;
+    int64_t unused_ms, left_ms;
 
     if (l->suspended) {
         l->start_ms = l->failures = l->retry_ms = 0;
@@ -119,12 +140,15 @@ static void judge_use(struct app_look *l, struct plan *plan)
     if (is_unseen(l))
         return;
     unused_ms = l->now_ms - last_used_ms(l);
-    l->idle = unused_ms >= APP_IDLE_MS;
-    l->reclaimed = unused_ms >= APP_RECLAIM_MS;
-    if (!l->idle)
-        plan_wake_at(plan, l->now_ms + APP_IDLE_MS - unused_ms);
-    else if (!l->reclaimed)
-        plan_wake_at(plan, l->now_ms + APP_RECLAIM_MS - unused_ms);
+    l->idle = l->idle_ms >= 0 && unused_ms >= l->idle_ms;
+    if (!l->idle && l->idle_ms >= 0)
+        plan_wake_at(plan, l->now_ms + l->idle_ms - unused_ms);
+    if (l->reclaim_ms < 0)
+        return;
+    left_ms = max_i64(l->reclaim_ms - unused_ms, watch_left_ms(l));
+    l->reclaimed = left_ms <= 0;
+    if (!l->reclaimed)
+        plan_wake_at(plan, l->now_ms + left_ms);
 }
 
 static int64_t retry_delay_ms(const struct app_look *l)
@@ -215,6 +239,8 @@ static bool pod_is_ready(const struct app_look *l)
 
 static void judge_phase(struct app_look *l)
 {
+    char span[TIME_TEXT_SIZE];
+
     if (l->suspended) {
         l->phase = APP_PAUSED;
         l->reason = "Suspended";
@@ -222,8 +248,9 @@ static void judge_phase(struct app_look *l)
     } else if (l->reclaimed) {
         l->phase = APP_PAUSED;
         l->reason = "Idle";
-        l->message = "Nobody has used it for 24 hours: its pod was removed. Opening it starts it "
-                     "again.";
+        l->message = arena_printf(
+            l->arena, "Nobody has used it for %s: its pod was removed. Opening it starts it again.",
+            time_age(l->reclaim_ms, span));
     } else if (l->taken_by) {
         l->phase = APP_FAILED;
         l->reason = "NameTaken";
@@ -246,12 +273,16 @@ static void judge_phase(struct app_look *l)
 
 /* --- status ----------------------------------------------------------------------------------- */
 
-static void set_condition(struct app_look *l, struct json *list, const char *type, bool is,
+static const char *truth(bool is)
+{
+    return is ? "True" : "False";
+}
+
+static void set_condition(struct app_look *l, struct json *list, const char *type, const char *word,
                           const char *reason, const char *message)
 {
     const struct json *old = object_condition(l->app, type);
     struct json *c = json_append(list, json_new_object(l->arena));
-    const char *word = is ? "True" : "False";
     char now[TIME_TEXT_SIZE];
     bool same = json_string_is(json_get(old, "status"), word);
     const char *since = same ? json_get_string(old, "lastTransitionTime", "") : "";
@@ -269,18 +300,33 @@ static const char *answers(const struct app_look *l)
     return arena_printf(l->arena, "%s answers.", l->kind->program);
 }
 
+static void set_idle(struct app_look *l, struct json *list)
+{
+    char span[TIME_TEXT_SIZE];
+
+    if (is_unseen(l)) {
+        set_condition(l, list, "Idle", "Unknown", "NotWatched",
+                      "Nothing here sees whether it is used.");
+        return;
+    }
+    (void)time_age(l->idle_ms, span);
+    set_condition(l, list, "Idle", truth(l->idle), l->idle ? "NotUsed" : "",
+                  l->idle        ? arena_printf(l->arena, "Nobody has used it for %s.", span)
+                  : l->suspended ? "It is suspended."
+                  : l->idle_ms < 0
+                      ? "It is never idle here."
+                      : arena_printf(l->arena, "It was used within the last %s.", span));
+}
+
 static void set_conditions(struct app_look *l, struct json *status)
 {
     struct json *list = json_set(l->arena, status, "conditions", json_new_array(l->arena));
     bool ready = l->phase == APP_RUNNING;
 
-    set_condition(l, list, "Ready", ready, ready ? "" : l->reason, ready ? answers(l) : l->message);
-    set_condition(l, list, "Idle", l->idle, l->idle ? "NotUsed" : "",
-                  l->idle        ? "Nobody has used it for an hour."
-                  : l->suspended ? "It is suspended."
-                  : is_unseen(l) ? "Nobody tells here when it is used."
-                                 : "It was used within the last hour.");
-    set_condition(l, list, "Suspended", l->suspended, "",
+    set_condition(l, list, "Ready", truth(ready), ready ? "" : l->reason,
+                  ready ? answers(l) : l->message);
+    set_idle(l, list);
+    set_condition(l, list, "Suspended", truth(l->suspended), "",
                   l->suspended ? "spec.suspend is true." : "spec.suspend is not true.");
 }
 
@@ -386,8 +432,23 @@ static bool must_go(const struct app_look *l, const struct json *wanted)
     return l->port.held && !l->kind->pod_fits(l->pod, wanted);
 }
 
+static struct group_wish group_wish(const struct app_look *l)
+{
+    const struct json *ours = json_at(l->app, "spec", "scheduler", "t9kScheduler");
+
+    return (struct group_wish){.arena = l->arena,
+                               .kind = l->kind->job->kind,
+                               .job = l->app,
+                               .group = l->snapshot->group,
+                               .queue = json_get_string(ours, "queue", ""),
+                               .priority = json_get_int(ours, "priority", 0),
+                               .least = 1,
+                               .members = 1};
+}
+
 static void make(struct app_look *l, const struct json *pod, struct plan *plan)
 {
+    const struct group_wish wish = group_wish(l);
     struct arena *a = l->arena;
 
     if (l->snapshot->refused && l->snapshot->refused_until_ms > l->now_ms) {
@@ -412,18 +473,26 @@ static void make(struct app_look *l, const struct json *pod, struct plan *plan)
         l->kind->plan_before(l, plan);
         plan_next_stage(plan);
     }
+    if (app_is_grouped(l->app))
+        group_make(&wish, plan);
     plan_create(plan, &kind_pod, pod);
 }
 
 static void act(struct app_look *l, struct plan *plan)
 {
-    const struct json *wanted = l->kind->pod_new(l->arena, l->app, l->port.port,
-                                                 l->snapshot->shared_network);
+    const struct group_wish wish = group_wish(l);
+    struct json *wanted = l->kind->pod_new(l->arena, l->app, l->port.port,
+                                           l->snapshot->shared_network);
 
+    if (app_is_grouped(l->app))
+        app_set_group(l->arena, l->app, wanted);
     if (l->pod && !l->state.deleting && must_go(l, wanted))
         plan_delete(plan, &kind_pod, l->pod, -1);
-    if (!is_wanted(l))
+    if (!is_wanted(l)) {
+        if (!l->pod)
+            group_end(&wish, plan);
         return;
+    }
     if (waits_to_retry(l))
         plan_wake_at(plan, l->retry_ms);
     if (l->taken_by)

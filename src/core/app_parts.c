@@ -115,3 +115,20 @@ struct json *app_service_new(struct arena *a, const struct app_kind *k, const st
     json_set_int(a, open, "targetPort", port);
     return service;
 }
+
+bool app_is_grouped(const struct json *app)
+{
+    return json_at(app, "spec", "scheduler", "t9kScheduler");
+}
+
+void app_set_group(struct arena *a, const struct json *app, struct json *pod)
+{
+    struct json *labels = json_make_object(a, json_make_object(a, pod, "metadata"), "labels");
+    struct json *spec = json_make_object(a, pod, "spec");
+
+    json_set_string(a, labels, LABEL_GROUP_NAME, job_child_name(a, app));
+    if (!json_get(spec, "schedulerName"))
+        json_set_string(a, spec, "schedulerName", "t9k-scheduler");
+    if (*json_get_string(spec, "nodeName", ""))
+        job_ask_for_node(a, spec);
+}

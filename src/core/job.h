@@ -10,6 +10,12 @@
 /* A job's status.reason when it could not run if all were free. */
 #define JOB_NEVER_FITS "NeverFits"
 
+/* After how long an app that nobody uses is Idle, and its pod removed; 0: the defaults
+ * (core/app.h), less: never. */
+struct idle_times {
+    int64_t idle_ms, reclaim_ms;
+};
+
 /* Everything a decision may look at. Objects are as the caches hold them, possibly old. */
 struct job_snapshot {
     const struct json *job;
@@ -38,8 +44,11 @@ struct job_snapshot {
     /* true on one machine, where replicas share the network: MASTER_PORT is leased. On a cluster it
      * is a constant. */
     bool shared_network;
-    bool apps_unseen; /* nobody tells when an app is used (core/app.h): no proxy of ours shows it */
+    bool
+        apps_unseen; /* nothing tells when an app is used (core/app.h): no proxy of ours shows it */
     const char *random; /* unpredictable, new on every call; NULL: unavailable */
+    struct idle_times idle;
+    int64_t watched_since_ms; /* from when on something looks whether apps are used; 0: always */
     int64_t now_ms;
 };
 
@@ -77,6 +86,9 @@ const char *job_refusal_words(const struct job_snapshot *s);
 
 /* What a job's PodGroup and TensorBoard are called: <job>-<hash5> */
 const char *job_child_name(struct arena *a, const struct json *job);
+
+/* The pod asks the scheduler for the node that its spec names. */
+void job_ask_for_node(struct arena *a, struct json *pod_spec);
 
 /* Leases nobody uses: the plan deletes them. A lease is used while its job exists, or any pod of it
  * that may run. */

@@ -67,9 +67,24 @@ static bool is_mounted(const struct json *container, const char *member, const c
     return false;
 }
 
+/* So that jobs started in it (python/muster/jupyter.py) find its files where they are here. */
+static void set_volume_variable(struct arena *a, const struct json *spec, struct json *container,
+                                const struct json *mount)
+{
+    const struct json *volume = json_find(json_get(spec, "volumes"), "name",
+                                          json_get_string(mount, "name", ""));
+    const char *claim = json_string(json_at(volume, "persistentVolumeClaim", "claimName"), "");
+
+    if (*claim && !json_get(mount, "subPath"))
+        set_variable(a, container, "MUSTER_VOLUME",
+                     arena_printf(a, "%s:%s", claim, json_get_string(mount, "mountPath", "")));
+}
+
 /* The first claim is where its user is at home, also where the manifest forgets to mount it. */
 static void set_home(struct arena *a, const struct json *spec, struct json *container)
 {
+    const char *home = NOTEBOOK_HOME;
+
     json_each (volume, json_get(spec, "volumes")) {
         const char *name = json_get_string(volume, "name", "");
         struct json *mount;
@@ -82,11 +97,16 @@ static void set_home(struct arena *a, const struct json *spec, struct json *cont
         json_set_string(a, mount, "name", name);
         json_set_string(a, mount, "mountPath", NOTEBOOK_HOME);
     }
-    if (!is_mounted(container, "mountPath", NOTEBOOK_HOME))
+    if (!is_mounted(container, "mountPath", home))
+        home = NOTEBOOK_KUBEFLOW_HOME;
+    if (!is_mounted(container, "mountPath", home))
         return;
-    set_variable(a, container, "HOME", NOTEBOOK_HOME);
+    set_variable(a, container, "HOME", home);
+    json_each (mount, json_get(container, "volumeMounts"))
+        if (json_string_is(json_get(mount, "mountPath"), home))
+            set_volume_variable(a, spec, container, mount);
     if (!json_get(container, "workingDir"))
-        json_set_string(a, container, "workingDir", NOTEBOOK_HOME);
+        json_set_string(a, container, "workingDir", home);
 }
 
 static void set_command(struct arena *a, const struct json *notebook, struct json *container,
@@ -211,6 +231,22 @@ static bool explain_end(struct app_look *l)
     return true;
 }
 
+static const char *const activity_paths[] = {"api/kernels?no_track_activity=1",
+                                             "api/terminals?no_track_activity=1", NULL};
+
+/* A list of kernels, or of terminals. A kernel that computes has been at it since its last message.
+ */
+static int64_t active_ms(const struct json *answer, int64_t now_ms)
+{
+    int64_t last_ms = 0;
+
+    json_each (one, answer)
+        last_ms = max_i64(last_ms, json_string_is(json_get(one, "execution_state"), "busy")
+                                       ? now_ms
+                                       : object_time(one, "last_activity"));
+    return last_ms;
+}
+
 static void reconcile(const struct job_snapshot *s, struct plan *plan)
 {
     app_reconcile(&app_kind_notebook, s, plan);
@@ -233,6 +269,8 @@ const struct app_kind app_kind_notebook = {.job = &job,
                                            .program = "JupyterLab",
                                            .port_on_cluster = 8888,
                                            .runs_code = true,
+                                           .activity_paths = activity_paths,
+                                           .active_ms = active_ms,
                                            .pod_new = pod_new,
                                            .pod_fits = pod_fits,
                                            .plan_before = plan_before,

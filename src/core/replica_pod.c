@@ -158,7 +158,7 @@ static struct json *named_field(struct arena *a, const char *node)
 
 /* A pod that has its node is asked nothing more: a gang would be there by half, on a node that may
  * be full or not there. So the node is what the scheduler is asked for, as DaemonSets do. */
-static void ask_for_node(struct arena *a, struct json *spec)
+void job_ask_for_node(struct arena *a, struct json *spec)
 {
     const char *node = json_get_string(spec, "nodeName", "");
     struct json *affinity = json_make_object(a, spec, "affinity"), *terms;
@@ -188,7 +188,7 @@ struct json *replica_pod_new(const struct job_view *v, const struct replica *r)
         json_set_string(a, spec, "schedulerName", "t9k-scheduler");
     json_set(a, pod, "spec", spec);
     if (job_is_grouped(v) && *json_get_string(spec, "nodeName", "") && !pod_foreign_scheduler(pod))
-        ask_for_node(a, spec);
+        job_ask_for_node(a, spec);
     return pod;
 }
 

@@ -9,6 +9,7 @@
 
 #include "api/object.h"
 #include "base/timefmt.h"
+#include "core/app.h"
 #include "core/decision.h"
 #include "core/job.h"
 
@@ -609,33 +610,43 @@ static void plan_queues(struct decision *d)
 
 /* --- how long groups may run ------------------------------------------------------------------ */
 
-static void plan_pause(struct decision *d, const struct group *g, const struct kind *k, bool first)
+static void plan_pause(struct decision *d, const struct group *g, const struct kind *k, bool is_app,
+                       bool first)
 {
     struct arena *a = d->arena;
     struct json *job = owner_of(d, g), *patch = json_new_object(a);
+    struct json *spec = json_make_object(a, patch, "spec");
 
-    json_set_bool(
-        a,
-        json_make_object(a, json_make_object(a, json_make_object(a, patch, "spec"), "runMode"),
-                         "pause"),
-        "enabled", true);
+    if (is_app)
+        json_set_bool(a, spec, "suspend", true);
+    else
+        json_set_bool(a, json_make_object(a, json_make_object(a, spec, "runMode"), "pause"),
+                      "enabled", true);
     plan_patch(d->plan, k, job, patch);
     if (first)
         plan_event(d->plan, k, job, "Warning", MAX_DURATION_EXCEEDED,
-                   "Paused: %s; spec.runMode.pause.enabled: false lets it go on",
-                   overdue_words(d, g));
+                   "Paused: %s; spec.%s: false lets it go on", overdue_words(d, g),
+                   is_app ? "suspend" : "runMode.pause.enabled");
+}
+
+static const struct kind *owner_app(const struct group *g)
+{
+    for (size_t i = 0; app_kinds[i] && g->owner_kind; i++)
+        if (strcmp(app_kinds[i]->job->kind->name, g->owner_kind) == 0)
+            return app_kinds[i]->job->kind;
+    return NULL;
 }
 
 /* It stays overdue, and is decided on again, until the watch shows it stopping; one event will do.
  */
 static void end_group(struct decision *d, struct group *g)
 {
-    const struct kind *k = owner_kind(g);
+    const struct kind *k = owner_kind(g), *app = owner_app(g);
     bool first = g->overdue_ms != running_since_ms(g);
 
     g->overdue_ms = running_since_ms(g);
-    if (k) {
-        plan_pause(d, g, k, first);
+    if (k || app) {
+        plan_pause(d, g, k ? k : app, app, first);
         return;
     }
     for (const struct member *m = g->first; m; m = m->next) {

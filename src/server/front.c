@@ -117,6 +117,7 @@ static int check_access(struct server *s, struct httpd_request *http, const stru
 static bool admits(void *arg, struct httpd_request *http)
 {
     struct server *s = arg;
+    const struct server_mount *mount;
     const struct caller *caller;
     char app[ORIGIN_APP_SIZE];
     auto_err err = ERR_INIT;
@@ -125,6 +126,9 @@ static bool admits(void *arg, struct httpd_request *http)
         return apps_admits(s, http, app);
     if (origin_check(http, &err) != 0 || check_access(s, http, &caller, &err) != 0)
         return false;
+    mount = front_find_mount(s, http->path);
+    http->pulls_body = mount && mount->pulls && caller != &caller_anonymous &&
+                       http->body_len != SIZE_MAX;
     return caller != &caller_anonymous || http->body_len <= OPEN_BODY_LIMIT_BYTES;
 }
 
@@ -245,6 +249,12 @@ static int add_mount(struct server *s, const struct server_mount *mount)
 int server_mount(struct server *s, const char *prefix, mount_fn *fn, void *arg)
 {
     return add_mount(s, &(struct server_mount){.prefix = prefix, .fn = fn, .arg = arg});
+}
+
+int server_mount_pulling(struct server *s, const char *prefix, mount_fn *fn, void *arg)
+{
+    return add_mount(s,
+                     &(struct server_mount){.prefix = prefix, .fn = fn, .arg = arg, .pulls = true});
 }
 
 int server_mount_app(struct server *s, const char *prefix, const struct server_app *app)

@@ -21,6 +21,7 @@ struct server_mount {
     const char *prefix;
     mount_fn *fn;
     void *arg;
+    bool pulls;         /* bodies: server_mount_pulling */
     unsigned app_parts; /* > 0: at origins of their own, and nowhere else (apps.h) */
     void (*signed_out)(void *arg, uint64_t session);
 };

@@ -11,7 +11,9 @@
 #include "api/quantity.h"
 #include "api/selector.h"
 #include "api/yaml.h"
+#include "core/app.h"
 #include "core/batch_job.h"
+#include "core/job.h"
 #include "core/mpi.h"
 #include "core/pod_state.h"
 #include "core/resources.h"
@@ -150,6 +152,14 @@ static void read_batch(struct wish *w)
     w->queue_at = member_path(a, member_path(a, at, "template"), "metadata");
     w->queue_at = keep(a, PATH_KEY(member_path(a, w->queue_at, "labels"), LABEL_QUEUE));
     add_members(w, json_at(spec, "template", "spec"), json_get_int(spec, "parallelism", 1), at);
+}
+
+/* Without a word of the scheduler its pod is looked at as any other. */
+static void read_notebook(struct wish *w)
+{
+    read_job(w);
+    add_members(w, json_at(w->object, "spec", "template", "spec"), 1,
+                member_path(w->request->arena, NULL, "spec"));
 }
 
 static void read_pod(struct wish *w)
@@ -447,18 +457,25 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
 {
     const struct kind *k = r->route.kind;
     struct wish w = {.request = r, .object = object, .err = err};
+    bool is_notebook = k == &kind_notebook || k->stored_as == &kind_notebook;
     const struct json *queue;
     int rc;
 
-    if (!job_is_kind(k) && !batch_is_kind(k) && k != &kind_pod && k != &kind_pod_group)
+    if (!job_is_kind(k) && !batch_is_kind(k) && !is_notebook && k != &kind_pod &&
+        k != &kind_pod_group)
+        return 0;
+    if (is_notebook && !app_is_grouped(object))
         return 0;
     /* A job's, which was looked at when the job was made. */
-    if (!job_is_kind(k) && object_controller(object) && caller_may_everything(r->caller))
+    if ((k == &kind_pod || k == &kind_pod_group) && object_controller(object) &&
+        caller_may_everything(r->caller))
         return 0;
     if (job_is_kind(k))
         read_job(&w);
     else if (batch_is_kind(k))
         read_batch(&w);
+    else if (is_notebook)
+        read_notebook(&w);
     else if (k == &kind_pod)
         read_pod(&w);
     else

@@ -50,6 +50,8 @@ unsigned server_port(const struct server *s); /* 0 when not listening */
  * checks. prefix must outlive the server. -ENOSPC when there are too many. */
 #define SERVER_MOUNTS_LIMIT 8u
 int server_mount(struct server *s, const char *prefix, mount_fn *fn, void *arg) must_check;
+/* The same for what pulls the bodies of requests (net/httpd.h), however long they are. */
+int server_mount_pulling(struct server *s, const char *prefix, mount_fn *fn, void *arg) must_check;
 
 /* The same for programs that are shown in the browser, each at an origin of its own that has
  * nothing of ours (server/apps.h). */

@@ -32,10 +32,13 @@ class WebSocket:
         self.socket.sendall(head + mask + bytes(b ^ mask[i % 4] for i, b in enumerate(data)))
 
     def receive(self):
-        """The next message; None at the end."""
+        """The next message; None at the end. Pings go unanswered."""
         head = self.stream.read(2)
         if len(head) < 2 or head[0] & 15 == 8:
             return None
+        if head[0] & 15 == 9:
+            self.stream.read(head[1] & 127)
+            return self.receive()
         length = head[1] & 127
         if length == 126:
             length = struct.unpack("!H", self.stream.read(2))[0]

@@ -168,25 +168,64 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
     def test_refusals_and_warnings_name_the_field(self):
         bad = notebook("nb")
         bad["spec"]["template"]["spec"]["containers"][0]["name"] = "other"
+        status, text = self.daemon.request("POST", NOTEBOOKS, notebook("nb", scheduler={"t9kScheduler": {"queue": "none"}}))
+        self.assertEqual(status, 403, text)
+        self.assertIn("spec.scheduler.t9kScheduler.queue: there is no queue", json.loads(text)["message"])
         for what, words in ((bad, "spec.template.spec.containers: Required value: a container named \"notebook\""),
                             (notebook("nb", type="rstudio"), "spec.type"), (notebook("n" * 42), "metadata.name")):
             status, text = self.daemon.request("POST", NOTEBOOKS, what)
             self.assertEqual(status, 422, text)
             self.assertIn(words, json.loads(text)["message"])
-        warned = notebook("nb", suspend=True, ssh={"enabled": True}, scheduler={"t9kScheduler": {"queue": "q"}})
+        warned = notebook("nb", suspend=True, ssh={"enabled": True})
         warned["spec"]["template"]["spec"].pop("volumes")
         warned["spec"]["template"]["spec"]["containers"][0].pop("volumeMounts")
         status, headers, text = self.ask("POST", NOTEBOOKS, json.dumps(warned), {
             "Authorization": f"Bearer {self.daemon.token}", "Content-Type": "application/json"})
         self.assertEqual(status, 201, text)
         said = " ".join(headers.get_all("Warning"))
-        for field in ("spec.ssh.enabled", "spec.scheduler.t9kScheduler.queue", "spec.template.spec.volumes"):
+        for field in ("spec.ssh.enabled", "spec.template.spec.volumes"):
             self.assertIn(field, said)
         self.patch("nb", {"suspend": True})
         status, text = self.daemon.request("PATCH", f"{NOTEBOOKS}/nb", {"spec": {"template": {"spec": {
             "hostname": "x"}}}}, content_type=MERGE)
         self.assertEqual(status, 422, text)
         self.assertIn("spec.template", text if isinstance(text, str) else text.decode())
+
+    def test_it_waits_in_its_queue_and_leaves_it_when_paused(self):
+        groups = "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/default/podgroups"
+        self.daemon.call("POST", "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues", {
+            "metadata": {"name": "small"}, "spec": {"namespaceSelector": {"matchExpressions": [
+                {"key": "kubernetes.io/metadata.name", "operator": "Exists"}]}, "quota": {"requests": {"cpu": "100m"}}}})
+        first, second = (notebook(name, scheduler={"t9kScheduler": {"queue": "small", "priority": 7}})
+                         for name in ("nb", "nb-two"))
+        for one in (first, second):
+            one["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "100m"}}
+        self.daemon.call("POST", NOTEBOOKS, first)
+        self.wait_phase("nb", "Running")
+        group = self.daemon.list(groups)[0]
+        self.assertEqual((group["spec"]["queue"], group["spec"]["priority"], group["spec"]["minMember"]), ("small", 7, 1))
+        self.daemon.call("POST", NOTEBOOKS, second)
+        self.daemon.wait_for(NOTEBOOKS, lambda found: 'waiting for the quota of queue "small"' in
+                             found["nb-two"].get("status", {}).get("message", "") or None, "it to say why it waits")
+        self.patch("nb", {"suspend": True})
+        self.wait_phase("nb-two", "Running")
+        self.daemon.wait_for(groups, lambda found: len(found) == 1 or None, "the paused one's group to be gone")
+
+    def test_kubeflows_notebooks_are_ours(self):
+        theirs = "/apis/kubeflow.org/v1/namespaces/default/notebooks"
+        self.daemon.call("POST", theirs, {
+            "apiVersion": "kubeflow.org/v1", "kind": "Notebook", "metadata": {"name": "nb"}, "spec": {"template": {"spec": {
+                "containers": [{"name": "nb", "image": "none", "volumeMounts": [{"name": "w", "mountPath": "/home/jovyan"}]}],
+                "volumes": [{"name": "w", "persistentVolumeClaim": {"claimName": "work"}}]}}}})
+        self.wait_phase("nb", "Running")
+        self.assertEqual(self.tell()["home"], "/home/jovyan")
+        self.daemon.call("PATCH", f"{theirs}/nb", {"metadata": {"annotations": {"kubeflow-resource-stopped": "now"}}},
+                         content_type=MERGE)
+        self.wait_phase("nb", "Paused")
+        self.assertEqual(self.daemon.call("GET", f"{theirs}/nb")["apiVersion"], "kubeflow.org/v1")
+        self.patch("nb", {"suspend": False})
+        self.wait_phase("nb", "Running")
+        self.assertNotIn("kubeflow-resource-stopped", self.daemon.call("GET", f"{theirs}/nb")["metadata"]["annotations"])
 
 
 if __name__ == "__main__":

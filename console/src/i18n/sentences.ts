@@ -282,15 +282,17 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "Every port for pods is taken.": "可供 Pod 使用的端口已全部占用。",
   "It is suspended; setting spec.suspend to false starts it again.":
     "已挂起；将 spec.suspend 设为 false 即可重新启动。",
-  "Nobody has used it for 24 hours: its pod was removed. Opening it starts it again.":
-    "24 小时无人使用：其 Pod 已移除，打开它即可重新启动。",
+  "Nobody has used it for {}: its pod was removed. Opening it starts it again.":
+    "{1} 无人使用：其 Pod 已移除，打开它即可重新启动。",
   "There is a {} {} already, which is not its own.": "已有 {1} {2}，但不属于它。",
   "{} answers.": "{1} 已响应。",
   "JupyterLab is not installed on this machine: muster notebook --setup gets it from PyPI, or pip install jupyterlab, so that jupyter-lab is in the PATH or the virtual environment of muster up. It is looked for again every few minutes; pausing and resuming looks at once.":
     "本机没有安装 JupyterLab：muster notebook --setup 会从 PyPI 安装；也可以 pip install jupyterlab，使 jupyter-lab 位于 muster up 的 PATH 或虚拟环境中。每隔几分钟会再查找一次；暂停后恢复会立即查找。",
-  "Nobody has used it for an hour.": "一小时内无人使用。",
+  "Nobody has used it for {}.": "{1} 内无人使用。",
+  "It is never idle here.": "此处从不视为闲置。",
+  "On a cluster nobody sees whether it is used.": "在集群上无法得知是否有人使用。",
   "It is suspended.": "已挂起。",
-  "It was used within the last hour.": "最近一小时内有人使用。",
+  "It was used within the last {}.": "最近 {1} 内有人使用。",
   "spec.suspend is true.": "spec.suspend 为 true。",
   "spec.suspend is not true.": "spec.suspend 不为 true。",
   // agent

@@ -17,6 +17,7 @@ export {
   FileCode as YamlIcon,
   FolderOpen as ProjectIcon,
   Gauge as OverviewIcon,
+  HardDrive as VolumeIcon,
   Languages as LanguageIcon,
   Layers as JobsIcon,
   ListOrdered as QueueIcon,

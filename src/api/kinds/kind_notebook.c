@@ -19,23 +19,14 @@ static const struct field template_fields[] = {
           REQUIRED, CORE_TYPE("PodSpec")),
     {0}};
 
-static const struct field t9k_scheduler_fields[] = {
-    F_STR("queue", "Queue it waits in.",
-          IGNORED("a Notebook starts as soon as it fits, outside of queues")),
-    F_INT32("priority", "Priority in the queue, 0 to 100; higher goes first.", BETWEEN(0, 100),
-            IGNORED("a Notebook starts as soon as it fits, outside of queues")),
-    {0}};
-
-static const struct field scheduler_fields[] = {
-    F_OBJ("t9kScheduler", t9k_scheduler_fields, "Use the queue scheduler."), {0}};
-
 static const struct field spec_fields[] = {
     F_STR("type", "What it runs.", ONE_OF(types), DEFAULT("\"jupyter\"")),
     F_OBJ("template", template_fields, "The pod it runs in.",
           .flags = FIELD_REQUIRED | FIELD_IMMUTABLE,
           .immutable = "field is immutable: delete the Notebook and make it anew; files on its "
                        "claims stay"),
-    F_OBJ("scheduler", scheduler_fields, "How it is scheduled."),
+    F_OBJ("scheduler", job_scheduler_fields,
+          "The queue it waits in; outside of queues when absent.", .flags = FIELD_IMMUTABLE),
     F_BOOL("suspend", "Whether it is paused: its pod is removed, the rest stays.",
            DEFAULT("false")),
     F_OBJ("ssh", ssh_fields, "Reaching it by ssh."),
@@ -68,18 +59,27 @@ static const struct rule rules[] = {
      .message = "needed: a container named \"" NOTEBOOK_CONTAINER "\", which runs JupyterLab"},
     {0}};
 
-const struct kind kind_notebook = {
-    KIND_NAMES("tensorstack.dev", "v1beta1", "Notebook", "notebooks", "notebook"),
-    .short_names = (const char *const[]){"nb", NULL},
-    .categories = (const char *const[]){"muster", NULL},
-    .namespaced = true,
-    .has_status = true,
-    .custom = true,
-    .collected = true,
-    .doc = "Notebook is JupyterLab in a pod, seen in a browser; its files are on "
-           "PersistentVolumeClaims.",
-    .fields = fields,
-    .columns = app_columns,
-    .validate = notebook_validate,
-    .rules = rules,
-    .warn = notebook_warn};
+#define NOTEBOOK                                                                                   \
+    .name = "Notebook", .plural = "notebooks", .singular = "notebook", .namespaced = true,         \
+    .has_status = true, .custom = true,                                                            \
+    .doc = "Notebook is JupyterLab in a pod, seen in a browser; its files are on "                 \
+           "PersistentVolumeClaims.",                                                              \
+    .fields = fields, .columns = app_columns, .validate = notebook_validate, .rules = rules,       \
+    .warn = notebook_warn
+
+const struct kind kind_notebook = {NOTEBOOK,
+                                   .group = "tensorstack.dev",
+                                   .version = "v1beta1",
+                                   .short_names = (const char *const[]){"nb", NULL},
+                                   .categories = (const char *const[]){"muster", NULL},
+                                   .collected = true};
+
+/* Kubeflow's is the same thing: its container is called as the Notebook, or is the first, and an
+ * annotation says that it is stopped. */
+const struct kind kind_kubeflow_notebook = {NOTEBOOK,
+                                            .group = "kubeflow.org",
+                                            .version = "v1",
+                                            .stored_as = &kind_notebook,
+                                            .unify = notebook_unify_kubeflow,
+                                            .from_stored = notebook_to_kubeflow,
+                                            .to_stored = notebook_from_kubeflow};

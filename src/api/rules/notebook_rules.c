@@ -61,3 +61,49 @@ void notebook_warn(const struct json *notebook, void (*say)(void *arg, const cha
         say(arg, "spec.template.spec.volumes: no persistentVolumeClaim: files of this Notebook are "
                  "lost when it is paused or deleted");
 }
+
+/* --- Kubeflow's ------------------------------------------------------------------------------- */
+
+static struct json *own_container_of(struct json *pod_spec, const char *notebook)
+{
+    struct json *first = json_first_mut(json_get_mut(pod_spec, "containers"));
+
+    if (notebook_container(pod_spec))
+        return NULL;
+    for (struct json *c = first; c; c = c->next)
+        if (json_string_is(json_get(c, "name"), notebook))
+            return c;
+    return first;
+}
+
+void notebook_unify_kubeflow(struct arena *a, struct json *notebook,
+                             void (*say)(void *arg, const char *text), void *arg, struct err *err)
+{
+    struct json *template = json_get_mut(json_get_mut(notebook, "spec"), "template");
+    struct json *container = own_container_of(json_get_mut(template, "spec"),
+                                              object_name(notebook));
+
+    (void)say, (void)arg, (void)err;
+    if (json_is(container, JSON_OBJECT))
+        json_set_string(a, container, "name", NOTEBOOK_CONTAINER);
+}
+
+void notebook_to_kubeflow(struct arena *a, const struct kind *k, struct json *notebook)
+{
+    bool stopped = json_bool(json_at(notebook, "spec", "suspend"), false);
+    struct json *metadata = json_get_mut(notebook, "metadata");
+
+    json_set_string(a, notebook, "apiVersion", kind_api_version(a, k));
+    if (!stopped)
+        json_remove(json_get_mut(metadata, "annotations"), NOTEBOOK_KUBEFLOW_STOPPED);
+    else if (!object_annotation(notebook, NOTEBOOK_KUBEFLOW_STOPPED))
+        json_set_string(a, json_make_object(a, metadata, "annotations"), NOTEBOOK_KUBEFLOW_STOPPED,
+                        "true");
+}
+
+void notebook_from_kubeflow(struct arena *a, const struct kind *k, struct json *notebook)
+{
+    json_set_string(a, notebook, "apiVersion", kind_api_version(a, k->stored_as));
+    json_set_bool(a, json_make_object(a, notebook, "spec"), "suspend",
+                  object_annotation(notebook, NOTEBOOK_KUBEFLOW_STOPPED) != NULL);
+}

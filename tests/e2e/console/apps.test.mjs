@@ -31,6 +31,21 @@ const frame = (at) => new Promise((resolve) => {
   await tried("storage", () => JSON.stringify(localStorage));
   await tried("cookie", () => document.cookie);
   await tried("worker", async () => (await navigator.serviceWorker.register("worker.js")).scope);
+  await tried("socket", () => new Promise((resolve, reject) => {
+    const one = new WebSocket(api.replace("http", "ws") + "/console/v1/stream");
+    one.onopen = () => resolve("open");
+    one.onerror = () => reject(new TypeError());
+  }));
+  await tried("form", () => { // navigations of its own tab are its own affair; a form's is refused
+    const form = document.body.appendChild(Object.assign(document.createElement("form"), { action: api + "/api/v1/namespaces", method: "post" }));
+    form.submit();
+    return "sent";
+  });
+  await tried("parent", async () => { // neither a page nor a program sets cookies for its parents
+    await fetch("cookie");
+    document.cookie = "muster_app=forged; path=/";
+    return document.cookie;
+  });
   await tried("domain", () => { document.cookie = "muster-session=x; domain=localhost"; document.domain = "localhost"; return document.domain; });
   document.getElementById("out").textContent = JSON.stringify(found);
   document.title = "tried";
@@ -45,6 +60,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Location", prefix + "/../../../api/v1/secrets")
         self.send_header("Content-Type", "text/javascript" if what == "/worker.js" else "text/html")
         self.send_header("Set-Cookie", "muster_app=x")
+        self.send_header("Set-Cookie", "muster_parent=x; Domain=localhost; Path=/")
         self.send_header("Service-Worker-Allowed", "/")
         self.end_headers()
         self.wfile.write(b"" if what == "/worker.js" else PAGE)
@@ -97,6 +113,9 @@ test("a hostile program sees nothing but itself", async () => {
     storage: "{}",
     cookie: "",
     worker: "failed: TypeError",
+    socket: "failed: TypeError",
+    form: "sent",
+    parent: "",
     domain: "failed: SecurityError",
   });
   // The same without its policy, which is the browser's: the server itself gives such a page
@@ -128,9 +147,23 @@ test("a hostile program sees nothing but itself", async () => {
         out.push(error.name);
       }
     }
+    out.push(
+      await new Promise((resolve) => {
+        const one = new WebSocket(`${api.replace("http", "ws")}/console/v1/stream`);
+        one.onopen = () => resolve("open");
+        one.onerror = () => resolve("TypeError");
+      }),
+    );
     return out;
   }, daemon.url);
   for (const one of tried) assert.match(one, /^(TypeError|opaque)$/);
+  // Whatever the program set, the browser has our own cookie for that one host and no other.
+  const cookies = (await popup.context().cookies()).filter((one) => one.name.startsWith("muster"));
+  assert.deepEqual(
+    cookies.map((one) => [one.name, one.domain, one.httpOnly]),
+    [["muster_app", at.hostname, true]],
+  );
+  assert.notEqual(cookies[0].value, "x");
   const names = (await daemon.api("GET", "/api/v1/namespaces")).items.map(
     (one) => one.metadata.name,
   );
@@ -140,7 +173,10 @@ test("a hostile program sees nothing but itself", async () => {
 
 test("its address at the console signs in first, and leads there; signing out ends it", async () => {
   const { daemon } = shared;
-  const page = await shared.browser.page(daemon, { signIn: false, allow: [/./] }); // the program complains of what it may not
+  const page = await shared.browser.page(daemon, {
+    signIn: false,
+    allow: [/./],
+  }); // the program complains of what it may not
   await page.goto("/tensorboard/default/evil/");
   await page.getByLabel("令牌").fill(daemon.token);
   await page.getByRole("button", { name: "登录" }).click();

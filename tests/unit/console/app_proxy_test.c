@@ -102,7 +102,7 @@ static int set_up(void **state)
     f->httpd = httpd_new(&o, &err);
     assert_non_null(f->httpd);
     script_transport_init(&f->api);
-    f->proxy = app_proxy_new(f->loop, &f->api.transport, NULL);
+    f->proxy = app_proxy_new(f->loop, &f->api.transport, NULL, &(struct idle_times){0});
     assert_non_null(f->proxy);
     f->listener = listen_somewhere(&f->port);
     f->listener_watch = loop_fd_watch(f->loop, f->listener, LOOP_READABLE, woken, f);

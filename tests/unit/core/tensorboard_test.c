@@ -1,6 +1,8 @@
 /* tensorboard_test.c - a TensorBoard's life, and what a job has to do with one. */
 #include "core/tensorboard.h"
 
+#include "core/app.h"
+
 #include "world.h"
 
 #define UID "cffea855-5ce2-496a-8956-f6e76fe2f565"
@@ -270,7 +272,45 @@ static void unused_it_is_idle_then_reclaimed_and_comes_back_when_looked_at(void 
     world_release(&w);
 }
 
-/* A clock set back must not make a start of the future. */
+/* What computed while nobody looked has its chance to be seen. */
+static void after_a_start_nothing_is_removed_at_once(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, BOARD(ONE_FOLDER));
+    w.now_ms += 48 * HOUR;
+    w.watched_since_ms = w.now_ms - 1000;
+    world_settle(&w);
+    assert_string_equal(world_condition(&w, "Idle", "status"), "True");
+    assert_string_equal(world_phase(&w), "Running");
+    assert_int_equal(w.wake_at_ms, w.watched_since_ms + APP_WATCH_MS);
+    w.now_ms = w.watched_since_ms + APP_WATCH_MS;
+    world_settle(&w);
+    assert_string_equal(reason(&w), "Idle");
+    world_release(&w);
+}
+
+static void both_times_can_be_chosen_or_left_out(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, BOARD(ONE_FOLDER));
+    w.idle = (struct idle_times){.idle_ms = 2 * HOUR, .reclaim_ms = -1};
+    w.now_ms += HOUR;
+    world_settle(&w);
+    assert_string_equal(world_condition(&w, "Idle", "status"), "False");
+    w.now_ms += 480 * HOUR;
+    world_settle(&w);
+    assert_string_equal(world_condition(&w, "Idle", "message"), "Nobody has used it for 120m.");
+    assert_string_equal(world_phase(&w), "Running");
+    w.idle.reclaim_ms = 3 * HOUR;
+    world_settle(&w);
+    assert_string_equal(reason(&w), "Idle");
+    world_release(&w);
+}
+
 static void where_nobody_tells_of_its_use_it_stays(void **state)
 {
     struct world w;
@@ -281,8 +321,7 @@ static void where_nobody_tells_of_its_use_it_stays(void **state)
     w.now_ms += 100 * HOUR;
     world_settle(&w);
     assert_string_equal(world_phase(&w), "Running");
-    assert_string_equal(world_condition(&w, "Idle", "message"),
-                        "Nobody tells here when it is used.");
+    assert_string_equal(world_condition(&w, "Idle", "status"), "Unknown");
     annotate(&w, w.now_ms);
     w.now_ms += 25 * HOUR;
     world_settle(&w);
@@ -290,6 +329,7 @@ static void where_nobody_tells_of_its_use_it_stays(void **state)
     world_release(&w);
 }
 
+/* A clock set back must not make a start of the future. */
 static void a_start_in_the_future_is_now(void **state)
 {
     struct world w;
@@ -690,6 +730,8 @@ int main(void)
         cmocka_unit_test(suspending_removes_the_pod_and_keeps_the_rest),
         cmocka_unit_test(unused_it_is_idle_then_reclaimed_and_comes_back_when_looked_at),
         cmocka_unit_test(where_nobody_tells_of_its_use_it_stays),
+        cmocka_unit_test(after_a_start_nothing_is_removed_at_once),
+        cmocka_unit_test(both_times_can_be_chosen_or_left_out),
         cmocka_unit_test(a_start_in_the_future_is_now),
         cmocka_unit_test(what_is_not_installed_says_how_to_get_it),
         cmocka_unit_test(a_folder_that_does_not_exist_is_said),

@@ -47,6 +47,8 @@ struct world {
     size_t past_len[WORLD_SET_COUNT], past_cap[WORLD_SET_COUNT];
     int64_t now_ms, revision, uids;
     bool shared_network, apps_unseen;
+    struct idle_times idle;
+    int64_t watched_since_ms;
     const char
         *refusal; /* what the API said to the last pod it would not have; NULL: it took all */
     const struct kind *refuses;
@@ -424,6 +426,8 @@ static inline void world_snapshot(struct world *w, const size_t at[WORLD_SET_COU
         .refused = w->refusal ? w->refuses : NULL,
         .refusal = w->refusal,
         .refused_until_ms = w->refused_until_ms,
+        .idle = w->idle,
+        .watched_since_ms = w->watched_since_ms,
         .shared_network = w->shared_network,
         .apps_unseen = w->apps_unseen,
         .now_ms = w->now_ms,
