@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """examples/ddp/job.yaml, byte for byte, trained for real on `muster node` behind a real API server: our controller, our
-scheduler in kube-scheduler's place; and what kubectl sees of it through that server. On the same machine a Notebook."""
+scheduler in kube-scheduler's place, and kube-scheduler itself; and what kubectl sees of it through that server. On the same machine a Notebook."""
 import base64
 import contextlib
 import os
@@ -39,7 +39,7 @@ class Ddp(unittest.TestCase):
         plane = ControlPlane.of(cls).start(nodes=True).prepare()
         plane.let_in_to_nodes()
         cls.start_node()
-        plane.start_ours(["--shared-network"], ["--as-default"])
+        _, cls.scheduler = plane.start_ours(["--shared-network"], ["--as-default"])
 
     @classmethod
     def start_node(cls):
@@ -83,6 +83,21 @@ class Ddp(unittest.TestCase):
         done = self.api.wait(JOBS, lambda jobs: jobs["ddp"]["status"].get("progress", {}).get("fraction") == 1 and jobs["ddp"]["status"][
             "progress"], "the node to tell its progress")
         self.assertGreater(done["step"], 0)
+
+    def test_it_trains_where_kube_scheduler_places_it(self):
+        plane, ours = self.plane, ("create", "pods/binding", 201)
+        self.scheduler.terminate()
+        self.scheduler.wait()
+        before = plane.requests("muster-scheduler")[ours]
+        plane.start_scheduler()
+        plane.kubectl("apply", "-f", str(MANIFEST))
+        self.addCleanup(self.clean_up)
+        pods = self.api.wait(PODS, lambda pods: sorted(pods) if len(pods) == 4 and all(
+            p.get("status", {}).get("phase") == "Running" for p in pods.values()) else None, "four workers")
+        self.check_accuracy(plane.kubectl("logs", "-f", pods[0]).stdout)
+        status = self.api.wait(JOBS, lambda jobs: jobs["ddp"]["status"] if jobs["ddp"]["status"].get("phase") in (
+            "Succeeded", "Failed") else None, "the end")
+        self.assertEqual((status["phase"], plane.requests("muster-scheduler")[ours]), ("Succeeded", before))
 
     def test_the_same_file_on_one_machine(self):
         folder = self.plane.folder / "alone"

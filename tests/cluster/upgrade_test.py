@@ -52,7 +52,7 @@ class Upgrade(unittest.TestCase):
         self.api = plane.admin
         text = subprocess.run([old, "manifests"], check=True, capture_output=True, text=True).stdout
         plane.kubectl("apply", "--server-side", "-f", "-", text=text)
-        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+        plane.wait_established()
         plane.kubectl("get", "pj,podgroups,queues")  # new kinds are not served at once, and kubectl asks again
         plane.make_queue()
         plane.add_node("n1")
