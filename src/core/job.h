@@ -42,7 +42,6 @@ struct job_snapshot {
     /* true on one machine, where replicas share the network: MASTER_PORT is leased. On a cluster it
      * is a constant. */
     bool shared_network;
-    const char *random; /* that nobody knows, another each time; NULL: there is none */
     struct idle_times idle;
     int64_t watched_since_ms; /* from when on somebody looks whether apps are used; 0: always */
     int64_t now_ms;
