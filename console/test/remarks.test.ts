@@ -84,7 +84,11 @@ test("a copy says of what it is one, and what people said of that stays there", 
   });
   const { metadata } = cloned(one, "a-2") as Job;
   assert.deepEqual(metadata.labels, { team: "nlp", [RERUN_OF]: "u-a" });
-  assert.deepEqual(metadata.annotations, { [RERUN_OF]: "a", "muster.dev/folder": "/work" });
+  assert.deepEqual(metadata.annotations, {
+    [RERUN_OF]: "a",
+    "muster.dev/folder": "/work",
+    "muster.dev/run-as": "namespace",
+  });
 });
 
 test("lineage", () => {

@@ -9,11 +9,10 @@
 #define NOTEBOOK_CLUSTER_ROLE "muster-notebook" /* what its pod may do, in its namespace */
 #define NOTEBOOK_KUBEFLOW_HOME "/home/jovyan"
 #define NOTEBOOK_KUBEFLOW_STOPPED "kubeflow-resource-stopped" /* an annotation */
-/* What its pod, account, rights and Secret are called: NAME and this. */
+/* What its pod, account and rights are called: NAME and this. */
 #define NOTEBOOK_SUFFIX "-nb"
 #define NOTEBOOK_SERVICE_PREFIX "managed-notebook-http-"
-#define NOTEBOOK_NAME_LIMIT 41     /* 63 less the prefix of its Service */
-#define NOTEBOOK_TOKEN_KEY "token" /* in that Secret */
+#define NOTEBOOK_NAME_LIMIT 41 /* 63 less the prefix of its Service */
 
 /* The container of that name; NULL without one. */
 const struct json *notebook_container(const struct json *pod_spec);

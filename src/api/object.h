@@ -37,6 +37,9 @@
 #define USER_ID_LIMIT 2147483647 /* as in Kubernetes */
 /* By the server, on what such pods are made of, and on them: the number of that user. */
 #define ANNOTATION_RUN_AS "muster.dev/run-as"
+#define RUN_AS_NAMESPACE                                                                           \
+    "namespace" /* asks for that when it is made; the number is written then                       \
+                 */
 /* On a job: where its event files are. */
 #define ANNOTATION_LOG_DIR "muster.dev/log-dir"
 /* On a job or TensorBoard: when its controller deletes it, RFC 3339. Taking it away before is the

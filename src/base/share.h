@@ -1,15 +1,19 @@
 /*
  * share.h - what one account may hold of something that has a ceiling: an eighth of it. A quarter
- * is kept for the owner, so that all others together do not shut him out.
+ * is kept for the owner, so that all others together do not shut him out; and what pages of one
+ * program ask for in his name is a quarter at most.
  */
 #ifndef MUSTER_BASE_SHARE_H
 #define MUSTER_BASE_SHARE_H
+
+#include <string.h>
 
 #include "base/base.h"
 
 struct share {
     size_t limit;
     size_t all, accounts, own; /* held in all, by callers other than the owner, by this caller */
+    size_t program;            /* by pages of the same program, whoever looks at them */
 };
 
 enum share_left { SHARE_LEFT, SHARE_OWN_USED, SHARE_ALL_USED };
@@ -19,9 +23,21 @@ static inline size_t share_of_account(size_t limit)
     return limit / 8;
 }
 
+/* One that is held for user and program ("": none), of who is user and program. "" is the owner. */
+static inline void share_count(struct share *s, const char *held_user, const char *held_program,
+                               const char *user, const char *program)
+{
+    s->all++;
+    s->accounts += *held_user != '\0';
+    s->own += strcmp(held_user, user) == 0;
+    s->program += *program && strcmp(held_program, program) == 0;
+}
+
 static inline enum share_left share_ask(const struct share *s, bool owner)
 {
     if (!owner && s->own >= share_of_account(s->limit))
+        return SHARE_OWN_USED;
+    if (s->program >= s->limit / 4)
         return SHARE_OWN_USED;
     if (s->all >= s->limit || (!owner && s->accounts >= s->limit - s->limit / 4))
         return SHARE_ALL_USED;

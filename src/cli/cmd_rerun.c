@@ -14,7 +14,7 @@
 struct rerun_options {
     struct session_options session;
     const char *name, *format;
-    bool detach, raw, dry_run;
+    bool detach, raw, dry_run, own;
 };
 
 static const struct rerun_options defaults = {.format = "yaml"};
@@ -24,6 +24,8 @@ static const struct option_spec options[] = {
                    "of the new one (default: x-2, x-3 and so on)"),
     OPTION_OF_FLAG(struct rerun_options, detach, "detach", "create it and return at once",
                    .letter = 'd'),
+    OPTION_OF_FLAG(struct rerun_options, own, "own",
+                   "run another's job as you, not as its namespace's user: read it first"),
     OPTION_DRY_RUN(struct rerun_options),
     OPTION_RAW(struct rerun_options),
     SESSION_OPTIONS(struct rerun_options, session),
@@ -52,7 +54,7 @@ static const char *free_name(struct arena *a, const char *of, const struct json 
 
 /* What it was made with, without what happened to it: as the console copies a job. */
 static struct json *copy_job(struct arena *a, const struct kind *k, const struct json *job,
-                             const char *name)
+                             const char *name, bool own)
 {
     static const char *const carried[] = {ANNOTATION_FOLDER, ANNOTATION_LOG_DIR};
     struct json *copy = json_new_object(a), *metadata, *labels, *annotations, *mode;
@@ -71,6 +73,8 @@ static struct json *copy_job(struct arena *a, const struct kind *k, const struct
     for (size_t i = 0; i < ELEMS(carried); i++)
         if (object_annotation(job, carried[i]))
             json_set_string(a, annotations, carried[i], object_annotation(job, carried[i]));
+    if (object_annotation(job, ANNOTATION_RUN_AS) && !own)
+        json_set_string(a, annotations, ANNOTATION_RUN_AS, RUN_AS_NAMESPACE);
     json_set_string(a, annotations, LABEL_RERUN_OF, object_name(job));
     json_set(a, copy, "spec", json_clone(a, json_get(job, "spec")));
     mode = json_get_mut(json_get_mut(copy, "spec"), "runMode");
@@ -109,7 +113,7 @@ static enum exit_code rerun(struct cli *cli, struct session *s, const struct rer
         return command_fail(cli, err);
     if (!name)
         name = free_name(s->arena, object_name(job), jobs);
-    copy = name ? copy_job(s->arena, k, job, name) : NULL;
+    copy = name ? copy_job(s->arena, k, job, name, o->own) : NULL;
     if (!copy)
         err_set(err, ERR_INTERNAL, "no free name; say --name");
     if (copy && o->dry_run) {

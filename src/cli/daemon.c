@@ -221,16 +221,23 @@ static int open_doors(struct daemon *d, const struct daemon_options *o, struct e
 
 static int show_apps(struct daemon *d, const struct idle_times *idle)
 {
-    struct server_app app = {.fn = app_proxy_handle, .signed_out = app_proxy_end_session};
+    struct server_app app = {.fn = app_proxy_handle,
+                             .may_open = app_proxy_may_open,
+                             .signed_out = app_proxy_end_session};
     int rc = 0;
 
     d->apps = app.arg = app_proxy_new(d->loop, d->console_transport, d->node, idle);
     if (!d->apps)
         return -ENOMEM;
     app.parts = APP_PARTS;
-    for (size_t i = 0; app_kinds[i] && rc == 0; i++)
+    app.name_part = APP_NAME_PART;
+    for (size_t i = 0; app_kinds[i] && rc == 0; i++) {
+        app.kind = app_kinds[i]->job->kind;
         rc = server_mount_app(d->server, app_kinds[i]->path, &app);
+    }
     app.parts = APP_PORT_PARTS;
+    app.name_part = APP_PORT_NAME_PART;
+    app.kind = &kind_pod;
     return rc == 0 ? server_mount_app(d->server, APP_PORT_PREFIX, &app) : rc;
 }
 

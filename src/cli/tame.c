@@ -15,6 +15,15 @@ static bool is_c1(const char *at, size_t n)
     return n == 2 && (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0;
 }
 
+/* U+202A to U+202E, U+2066 to U+2069: what follows would be shown in another order. */
+static bool is_bidi(const char *at, size_t n)
+{
+    unsigned char last = n == 3 ? (unsigned char)at[2] : 0;
+
+    return n == 3 && ((memcmp(at, "\xe2\x80", 2) == 0 && last >= 0xaa && last <= 0xae) ||
+                      (memcmp(at, "\xe2\x81", 2) == 0 && last >= 0xa6 && last <= 0xa9));
+}
+
 static bool is_control(char c)
 {
     return (unsigned char)c < 0x20 || c == 0x7f;
@@ -37,7 +46,7 @@ void tame_text(struct buf *out, const char *text, size_t len)
     for (size_t i = 0, n; i < len; i += n) {
         n = color_sequence(text + i, len - i);
         n = n ? n : utf8_sequence(text + i, len - i);
-        if (n == 0 || is_c1(text + i, n)) {
+        if (n == 0 || is_c1(text + i, n) || is_bidi(text + i, n)) {
             buf_adds(out, REPLACEMENT);
             n = max_size(n, 1);
         } else if (n == 1 && is_control(text[i]) && text[i] != '\n' && text[i] != '\t') {
@@ -69,11 +78,11 @@ void tame_line(struct buf *out, const char *line, size_t len)
 void tame_blank(char *text)
 {
     for (size_t left = strlen(text); left > 0; text++, left--) {
-        bool c1 = is_c1(text, utf8_sequence(text, left));
+        size_t n = utf8_sequence(text, left);
 
-        if (c1)
-            text[1] = ' ';
-        if (c1 || is_control(*text))
+        if (is_c1(text, n) || is_bidi(text, n))
+            memset(text, ' ', n);
+        else if (is_control(*text))
             *text = ' ';
     }
 }

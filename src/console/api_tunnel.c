@@ -39,6 +39,7 @@ void api_tunnel_handle(struct ws_tunnels *all, const struct client_config *serve
     if (ws_handshake_add(&request, http, &err) < 0)
         origin_refuse(http, &err);
     else
-        ws_tunnel_start(all, http, &request, &to, 0);
+        ws_tunnel_start(all, http, &request,
+                        &(struct ws_tunnel_for){.user = "", .program = "", .server = &to});
     buf_release(&request);
 }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "api/object.h"
-#include "base/base64.h"
 #include "base/timefmt.h"
 #include "net/http_answer.h"
 #include "net/origin.h"
@@ -42,7 +41,6 @@ struct app_activity {
     struct one *first, *now; /* to be asked; and the one that is */
 
     struct arena ask; /* of the app that is asked */
-    const char *token;
     char *pod_uid;
     unsigned port;
     size_t path; /* that is asked for */
@@ -69,16 +67,10 @@ bool app_say_used(struct transport *t, struct arena *a, const struct kind *k, co
     return true;
 }
 
-const char *app_token(struct arena *a, const struct json *secret, const char *app_uid)
+void app_add_token(struct buf *out, const char *token)
 {
-    const char *text = object_is_controlled_by(secret, app_uid)
-                           ? json_string(json_at(secret, "data", "token"), "")
-                           : "";
-    const char *token = base64_decode(a, text, strlen(text), NULL);
-
-    if (!token)
-        return arena_failed(a) ? NULL : "";
-    return origin_is_printable(token) && strlen(token) < APP_TOKEN_LIMIT_BYTES ? token : "";
+    if (*token && origin_is_printable(token))
+        buf_addf(out, "Authorization: token %s\r\n", token);
 }
 
 /* --- one app ---------------------------------------------------------------------------------- */
@@ -173,7 +165,7 @@ static void on_socket(void *arg, unsigned events)
     }
 }
 
-static void on_dialled(void *arg, int fd)
+static void on_dialled(void *arg, int fd, const char *token)
 {
     struct app_activity *w = arg;
     const struct one *o = w->now;
@@ -189,8 +181,7 @@ static void on_dialled(void *arg, int fd)
     buf_init(&w->out, ANSWER_LIMIT_BYTES);
     buf_addf(&w->up, "GET %s%s HTTP/1.1\r\nHost: " APP_PROGRAM_HOST "\r\nConnection: close\r\n",
              o->url, o->kind->activity_paths[w->path]);
-    if (*w->token)
-        buf_addf(&w->up, "Authorization: token %s\r\n", w->token);
+    app_add_token(&w->up, token);
     buf_adds(&w->up, "\r\n");
     w->watch = w->up.failed ? NULL : loop_fd_watch(w->loop, fd, LOOP_WRITABLE, on_socket, w);
     w->patience = clock_start(loop_clock(w->loop), ANSWER_WAIT_MS, on_patience, w);
@@ -209,17 +200,6 @@ static void ask_path(struct app_activity *w)
         asked_all(w);
 }
 
-static void got_token(void *arg, const struct json *secret, const struct err *err)
-{
-    struct app_activity *w = arg;
-
-    w->token = err ? "" : app_token(&w->ask, secret, w->now->uid);
-    if (w->token)
-        ask_path(w);
-    else
-        ask_next(w);
-}
-
 static void got_pod(void *arg, const struct json *pod, const struct err *err)
 {
     struct app_activity *w = arg;
@@ -232,7 +212,7 @@ static void got_pod(void *arg, const struct json *pod, const struct err *err)
     w->port = app_port(o->kind, pod);
     w->pod_uid = arena_strdup(&w->ask, object_uid(pod));
     if (w->pod_uid)
-        client_get(w->transport, &kind_secret, o->ns, o->pod, got_token, w);
+        ask_path(w);
     else
         ask_next(w);
 }

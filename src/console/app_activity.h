@@ -6,6 +6,7 @@
 #ifndef MUSTER_CONSOLE_APP_ACTIVITY_H
 #define MUSTER_CONSOLE_APP_ACTIVITY_H
 
+#include "base/buf.h"
 #include "client/client.h"
 #include "core/app.h"
 #include "loop/loop.h"
@@ -21,11 +22,9 @@ void app_activity_free(struct app_activity *w);
 /* Writes down when it was used. False: there is no memory for that, and fn is not called. */
 bool app_say_used(struct transport *t, struct arena *a, const struct kind *k, const char *ns,
                   const char *name, int64_t when_ms, client_fn *fn, void *arg);
-/* What an app that runs what it is told wants to see, from its Secret; "": nothing. NULL when out
- * of memory. */
-const char *app_token(struct arena *a, const struct json *secret, const char *app_uid);
+/* The header a program that runs what it is told wants to see; token "": nothing. */
+void app_add_token(struct buf *out, const char *token);
 
-#define APP_TOKEN_LIMIT_BYTES 512u
 #define APP_PROGRAM_HOST "localhost" /* what a program is asked by */
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "api/object.h"
 #include "api/status.h"
+#include "net/origin.h"
 
 #define PAGE_LIMIT_BYTES (64u * 1024u)
 #define REFRESH_SECONDS 3
@@ -29,27 +30,6 @@ const char *app_policy(const struct app_kind *kind)
 }
 
 /* --- the state --------------------------------------------------------------------------- */
-
-static void add_escaped(struct buf *out, const char *text)
-{
-    for (; *text; text++)
-        switch (*text) {
-        case '<':
-            buf_adds(out, "&lt;");
-            break;
-        case '>':
-            buf_adds(out, "&gt;");
-            break;
-        case '&':
-            buf_adds(out, "&amp;");
-            break;
-        case '"':
-            buf_adds(out, "&quot;");
-            break;
-        default:
-            buf_addc(out, *text);
-        }
-}
 
 static const char *state_text(struct arena *a, const struct app_kind *kind, const struct json *app)
 {
@@ -78,11 +58,11 @@ static void write_page(struct buf *out, const char *what, const char *title, con
              "max-width:40em;margin:4em auto;padding:0 1em;color-scheme:light dark}</style>"
              "<h1>%s ",
              REFRESH_SECONDS, what, what);
-    add_escaped(out, title);
+    html_escape(out, title);
     buf_adds(out, "</h1><p><b>");
-    add_escaped(out, phase);
+    html_escape(out, phase);
     buf_adds(out, "</b></p><p>");
-    add_escaped(out, text);
+    html_escape(out, text);
     buf_adds(out, "</p><p>This page looks again by itself.</p></html>");
 }
 

@@ -26,6 +26,7 @@
 
 #include "api/object.h"
 #include "base/list.h"
+#include "base/share.h"
 #include "client/client.h"
 #include "console/app_activity.h"
 #include "console/app_pages.h"
@@ -40,18 +41,27 @@
 #define BODY_PAUSE_BYTES (BODY_LIMIT_BYTES - READ_BYTES)
 #define ANSWER_WAIT_MS 120000 /* it may have to read many files first */
 #define SENDS_PER_TURN 16
-#define TOKEN_LIMIT_BYTES (2 * APP_TOKEN_LIMIT_BYTES)
+#define TOKEN_LIMIT_BYTES (2 * NODE_TOKEN_SIZE)
 #define TOUCH_AGAIN_MS 10000 /* not for every request of a page */
 #define HEADERS_LIMIT 20u
+
+/* What a path leads to. */
+struct app_place {
+    const struct app_kind *kind; /* NULL: a port of a pod */
+    const char *ns, *name;
+    unsigned port;    /* of a pod's port */
+    const char *url;  /* what its own addresses begin with, as the browser sees them */
+    const char *rest; /* of the path, behind them */
+};
 
 struct exchange {
     struct stream stream; /* what the server pulls, once it answers */
     struct app_proxy *proxy;
     struct exchange *prev, *next;
-    struct httpd_request *http;  /* NULL once it is answered */
-    const struct app_kind *kind; /* NULL: a port of a pod */
-    const char *ns, *name;
-    const char *url; /* what its own addresses begin with, as the browser sees them */
+    struct httpd_request *http;         /* NULL once it is answered */
+    const struct mount_request *caller; /* likewise */
+    struct app_place place;
+    char *user, *program; /* whose part of all it is (base/share.h) */
     bool page_wanted, upgrades;
     struct json *app; /* in the request's arena; NULL of a pod's port */
     unsigned port;
@@ -78,7 +88,6 @@ struct app_proxy {
     struct transport *transport;
     struct node *node; /* that has the pods; NULL: they are on a cluster */
     struct exchange *exchanges;
-    size_t exchanges_len;
     struct ws_tunnels *tunnels;
     struct app_activity *activity; /* NULL on a cluster */
     int64_t touch_ms;              /* how often it is said that one is used */
@@ -108,7 +117,6 @@ static void unlink_exchange(struct exchange *x)
     if (!x->proxy)
         return;
     list_remove(&x->proxy->exchanges, x);
-    x->proxy->exchanges_len--;
     x->proxy = NULL;
 }
 
@@ -119,6 +127,8 @@ static void exchange_free(struct exchange *x)
     http_answer_release(&x->answer);
     buf_release(&x->up);
     buf_release(&x->out);
+    free(x->user);
+    free(x->program);
     free(x);
 }
 
@@ -131,8 +141,8 @@ static void fail(struct exchange *x, const struct err *err)
 /* text NULL: what the object's status says. */
 static void fail_with_state(struct exchange *x, int code, const char *text)
 {
-    app_reply_state(x->http, x->kind, x->page_wanted, code, x->app ? object_name(x->app) : x->name,
-                    x->app, text);
+    app_reply_state(x->http, x->place.kind, x->page_wanted, code,
+                    x->app ? object_name(x->app) : x->place.name, x->app, text);
     exchange_free(x);
 }
 
@@ -193,8 +203,9 @@ static bool has_dot_segment(const char *path)
  * user's browser. */
 static const char *own_location(struct exchange *x, const char *location)
 {
-    return strncmp(location, x->url, strlen(x->url)) == 0 && origin_is_printable(location) &&
-                   !strchr(location, '\\') && !has_dot_segment(location)
+    return strncmp(location, x->place.url, strlen(x->place.url)) == 0 &&
+                   origin_is_printable(location) && !strchr(location, '\\') &&
+                   !has_dot_segment(location)
                ? location
                : NULL;
 }
@@ -209,25 +220,51 @@ static const char *whole_location(struct exchange *x, const char *location)
 
     if (strncmp(location, host, strlen(host)) == 0)
         location += strlen(host) - 1;
-    if (*location == '/' && location[1] != '/' && !x->kind)
-        location = arena_printf(&x->http->arena, "%s%s", x->url, location + 1);
+    if (*location == '/' && location[1] != '/' && !x->place.kind)
+        location = arena_printf(&x->http->arena, "%s%s", x->place.url, location + 1);
     else if (*location && *location != '/' && location[strcspn(location, ":/?#")] != ':')
         location = arena_printf(&x->http->arena, "%.*s%s", (int)kept, path, location);
     return location ? location : "";
 }
 
+/* Where breaches are told is outside of what our own policy rules. */
+static const char *policy_without_reports(struct arena *a, const char *policy)
+{
+    static const char *const reports[] = {"report-uri", "report-to"};
+    char *kept = arena_strdup(a, policy);
+
+    for (char *at = kept; at && *at; at += strcspn(at, ";,"), at += *at != '\0') {
+        char *name = at + strspn(at, " \t");
+
+        for (size_t i = 0; i < ELEMS(reports); i++)
+            if (strcspn(name, " \t;,") == strlen(reports[i]) &&
+                strncasecmp(name, reports[i], strlen(reports[i])) == 0)
+                memset(at, ' ', strcspn(at, ";,"));
+    }
+    return kept;
+}
+
 static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEADERS_LIMIT])
 {
-    static const char *const kept[] = {
-        "Accept-Ranges", "Cache-Control", "Content-Disposition",     "Content-Encoding",
-        "Content-Range", "ETag",          "Content-Security-Policy", "Expires",
-        "Last-Modified", "Vary"};
+    enum { POLICY };
+    static const char *const kept[] = {[POLICY] = "Content-Security-Policy",
+                                       "Accept-Ranges",
+                                       "Cache-Control",
+                                       "Content-Disposition",
+                                       "Content-Encoding",
+                                       "Content-Range",
+                                       "ETag",
+                                       "Expires",
+                                       "Last-Modified",
+                                       "Vary"};
     const char *location = http_answer_field(&x->answer, "Location");
     size_t n = 0;
 
     for (size_t i = 0; i < ELEMS(kept); i++) {
         const char *value = http_answer_field(&x->answer, kept[i]);
 
+        if (value && i == POLICY)
+            value = policy_without_reports(&x->http->arena, value);
         if (value)
             headers[n++] = (struct httpd_header){kept[i], value};
     }
@@ -236,7 +273,7 @@ static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEA
         headers[n++] = (struct httpd_header){"Location", location};
     headers[n++] = (struct httpd_header){"X-Content-Type-Options", "nosniff"};
     headers[n++] = (struct httpd_header){"Referrer-Policy", "no-referrer"};
-    headers[n++] = (struct httpd_header){"Content-Security-Policy", app_policy(x->kind)};
+    headers[n++] = (struct httpd_header){"Content-Security-Policy", app_policy(x->place.kind)};
     return n;
 }
 
@@ -252,6 +289,7 @@ static void begin_answer(struct exchange *x)
     if (!type)
         type = "application/octet-stream";
     x->http = NULL;
+    x->caller = NULL;
     x->app = NULL;
     x->pulled = NULL;
     buf_clear(&x->up);
@@ -450,7 +488,9 @@ static void begin_tunnel(struct exchange *x, const char *address)
     }
     x->fd = -1;
     x->up = (struct buf)BUF_INIT(0);
-    ws_tunnel_start(x->proxy->tunnels, http, &request, &to, fd);
+    ws_tunnel_start(
+        x->proxy->tunnels, http, &request,
+        &(struct ws_tunnel_for){.user = x->user, .program = x->program, .server = &to, .fd = fd});
     buf_release(&request);
     exchange_free(x);
 }
@@ -492,7 +532,21 @@ static void connect_to(struct exchange *x, const char *address)
     talk(x);
 }
 
-static void on_dialled(void *arg, int fd)
+/* Behind the request's line, which is the first of what is still to be sent. A program that runs
+ * what it is told wants a token; one without is its own affair. */
+static void add_token(struct exchange *x, const char *token)
+{
+    struct buf with = BUF_INIT(x->up.limit_bytes + TOKEN_LIMIT_BYTES);
+    size_t line = (size_t)((const char *)memchr(x->up.data, '\n', x->up.len) + 1 - x->up.data);
+
+    buf_add(&with, x->up.data, line);
+    app_add_token(&with, token);
+    buf_add(&with, x->up.data + line, x->up.len - line);
+    buf_release(&x->up);
+    x->up = with;
+}
+
+static void on_dialled(void *arg, int fd, const char *token)
 {
     struct exchange *x = arg;
 
@@ -507,6 +561,8 @@ static void on_dialled(void *arg, int fd)
         fail_with_state(x, 503, "It is starting and does not answer yet.");
     } else {
         x->fd = fd;
+        if (x->place.kind && x->place.kind->runs_code)
+            add_token(x, token);
         talk(x);
     }
 }
@@ -551,17 +607,24 @@ static void touch(struct app_proxy *p, struct arena *a, const struct kind *k,
 static void got_pod(void *arg, const struct json *pod, const struct err *err)
 {
     struct exchange *x = arg;
-    if (err && !x->kind) {
+    auto_err refused = ERR_INIT;
+
+    if (err && !x->place.kind) {
         fail(x, err);
         return;
     }
     if (err || object_is_deleting(pod) ||
-        (x->kind && !object_is_controlled_by(pod, object_uid(x->app)))) {
+        (x->place.kind && !object_is_controlled_by(pod, object_uid(x->app)))) {
         fail_with_state(x, 503, "It is starting: its pod is not there yet.");
         return;
     }
-    if (x->kind)
-        x->port = app_port(x->kind, pod);
+    if (x->place.kind && x->place.kind->runs_code &&
+        x->caller->enter(x->caller, pod, &refused) < 0) {
+        fail(x, &refused);
+        return;
+    }
+    if (x->place.kind)
+        x->port = app_port(x->place.kind, pod);
     if (x->proxy->node)
         dial_pod(x, pod);
     else
@@ -570,40 +633,13 @@ static void got_pod(void *arg, const struct json *pod, const struct err *err)
 
 static void find_pod(struct exchange *x)
 {
-    const char *name = x->kind ? app_child_name(&x->http->arena, x->kind, x->app) : x->name;
+    const char *name = x->place.kind ? app_child_name(&x->http->arena, x->place.kind, x->app)
+                                     : x->place.name;
 
     if (name)
-        client_get(x->proxy->transport, &kind_pod, x->ns, name, got_pod, x);
+        client_get(x->proxy->transport, &kind_pod, x->place.ns, name, got_pod, x);
     else
         fail_with_state(x, 503, NULL);
-}
-
-/* Behind the request's line, which is the first of what is still to be sent. */
-static void add_token(struct exchange *x, const char *token)
-{
-    struct buf with = BUF_INIT(x->up.limit_bytes + TOKEN_LIMIT_BYTES);
-    size_t line = (size_t)((const char *)memchr(x->up.data, '\n', x->up.len) + 1 - x->up.data);
-
-    buf_add(&with, x->up.data, line);
-    buf_addf(&with, "Authorization: token %s\r\n", token);
-    buf_add(&with, x->up.data + line, x->up.len - line);
-    buf_release(&x->up);
-    x->up = with;
-}
-
-/* A program that runs what it is told wants a token (core/notebook.c); without one it is its own
- * affair. */
-static void got_token(void *arg, const struct json *secret, const struct err *err)
-{
-    struct exchange *x = arg;
-    const char *token = err ? "" : app_token(&x->http->arena, secret, object_uid(x->app));
-
-    if (token && *token)
-        add_token(x, token);
-    if (x->up.failed)
-        fail_with_state(x, 503, "There is no memory for another connection.");
-    else
-        find_pod(x);
 }
 
 static void got_app(void *arg, const struct json *app, const struct err *err)
@@ -625,12 +661,9 @@ static void got_app(void *arg, const struct json *app, const struct err *err)
         return;
     }
     if (!json_bool(json_at(app, "spec", "suspend"), false))
-        touch(x->proxy, a, x->kind->job->kind, app);
+        touch(x->proxy, a, x->place.kind->job->kind, app);
     if (!json_string_is(phase, "Running"))
         fail_with_state(x, 503, NULL);
-    else if (x->kind->runs_code && x->proxy->node)
-        client_get(x->proxy->transport, &kind_secret, x->ns, app_child_name(a, x->kind, x->app),
-                   got_token, x);
     else
         find_pod(x);
 }
@@ -669,13 +702,12 @@ static void take_body(struct exchange *x)
     }
 }
 
-/* rest: of the path, behind the app's own. */
-static int write_request(struct exchange *x, const char *rest, struct err *err)
+static int write_request(struct exchange *x, struct err *err)
 {
     struct httpd_request *http = x->http;
 
     buf_addf(&x->up, "%s %s%s%s HTTP/1.1\r\nHost: " APP_PROGRAM_HOST "\r\n", http->method,
-             x->kind ? http->path : rest, *http->query ? "?" : "", http->query);
+             x->place.kind ? http->path : x->place.rest, *http->query ? "?" : "", http->query);
     for (size_t i = 0; i < ELEMS(passed_on); i++) {
         const char *value = httpd_header(http, passed_on[i]);
 
@@ -712,33 +744,29 @@ static unsigned port_of(const char *text)
     return port <= 65535 ? (unsigned)port : 0;
 }
 
-/* Of PATH/NAMESPACE/NAME/... or APP_PORT_PREFIX/NAMESPACE/pods/NAME/PORT/...; *ret_rest is what
- * follows. */
-static int parse_path(struct exchange *x, const char **ret_rest, struct err *err)
+/* Of PATH/NAMESPACE/NAME/... or APP_PORT_PREFIX/NAMESPACE/pods/NAME/PORT/... */
+static int parse_path(struct arena *a, const char *path, struct app_place *ret, struct err *err)
 {
-    struct arena *a = &x->http->arena;
-    const char *path = x->http->path, *at, *pods = "pods", *port = "1";
+    const struct app_kind *kind = app_kind_at(path);
+    const char *prefix = kind ? kind->path : APP_PORT_PREFIX, *pods = "pods", *port = "1";
+    const char *at = path + strlen(prefix);
 
-    x->kind = app_kind_at(path);
-    at = path + strlen(x->kind ? x->kind->path : APP_PORT_PREFIX);
-    x->ns = next_part(a, &at);
-    if (!x->kind)
+    *ret = (struct app_place){.kind = kind, .ns = next_part(a, &at)};
+    if (!kind)
         pods = next_part(a, &at);
-    x->name = next_part(a, &at);
-    if (!x->kind)
+    ret->name = next_part(a, &at);
+    if (!kind)
         port = next_part(a, &at);
-    *ret_rest = at;
-    x->url = arena_printf(a, "%.*s/", (int)(at - path), path);
-    if (!x->ns || !x->name || !pods || !port || !x->url)
+    ret->rest = at;
+    ret->url = arena_printf(a, "%.*s/", (int)(at - path), path);
+    if (!ret->ns || !ret->name || !pods || !port || !ret->url)
         return err_set(err, ERR_UNAVAILABLE, "out of memory");
-    x->port = port_of(port);
-    if (dns_label_problem(x->ns) || dns_name_problem(x->name) || strcmp(pods, "pods") != 0 ||
-        !x->port)
-        return err_set(err, ERR_NOT_FOUND, "there is no such path: it is %s%s",
-                       x->kind ? x->kind->path : APP_PORT_PREFIX,
-                       x->kind ? "/NAMESPACE/NAME/" : "/NAMESPACE/pods/NAME/PORT/");
-    if (!origin_is_printable(path) || !origin_is_printable(x->http->query) ||
-        has_dot_segment(*ret_rest))
+    ret->port = port_of(port);
+    if (dns_label_problem(ret->ns) || dns_name_problem(ret->name) || strcmp(pods, "pods") != 0 ||
+        !ret->port)
+        return err_set(err, ERR_NOT_FOUND, "there is no such path: it is %s%s", prefix,
+                       kind ? "/NAMESPACE/NAME/" : "/NAMESPACE/pods/NAME/PORT/");
+    if (!origin_is_printable(path) || has_dot_segment(ret->rest))
         return err_set(err, ERR_BAD_REQUEST,
                        "the path must not contain \".\" or \"..\" or odd characters");
     return 0;
@@ -754,40 +782,55 @@ static bool is_allowed_method(const char *method)
     return false;
 }
 
-/* A program that runs what it is told is for those who could run it in the pod themselves. */
-static int check_rights(const struct exchange *x, const struct mount_request *m, struct err *err)
+/* A program that runs what it is told is for those who could run it in the pod themselves: see also
+ * got_pod. */
+static int check_rights(const struct app_place *place, const struct mount_request *m,
+                        struct err *err)
 {
-    const struct kind *k = x->kind ? x->kind->job->kind : NULL;
-    const char *way = !x->kind ? "pods/portforward" : x->kind->runs_code ? "pods/exec" : NULL;
+    const struct app_kind *kind = place->kind;
+    const struct kind *k = kind ? kind->job->kind : NULL;
+    const char *way = !kind ? "pods/portforward" : kind->runs_code ? "pods/exec" : NULL;
+    const char *pod = arena_printf(&m->http->arena, "%s%s", place->name, kind ? kind->suffix : "");
 
-    if (k && !m->may(m, "get", k->group, k->plural, x->ns, x->name))
+    if (k && !m->may(m, "get", k->group, k->plural, place->ns, place->name))
         return err_set(err, ERR_FORBIDDEN, "%s.%s \"%s\" is forbidden: you may not get it",
-                       k->plural, k->group, x->name);
-    if (way && !m->may(m, "create", "", way, x->ns, ""))
+                       k->plural, k->group, place->name);
+    if (way && (!pod || !m->may(m, "create", "", way, place->ns, pod)))
         return err_set(err, ERR_FORBIDDEN,
-                       "\"%s\" is forbidden: opening it needs the right to create %s", x->name,
+                       "\"%s\" is forbidden: opening it needs the right to create %s", place->name,
                        way);
     return 0;
 }
 
-static int check_request(struct exchange *x, const struct mount_request *m, const char **ret_rest,
-                         struct err *err)
+int app_proxy_may_open(const struct mount_request *m, const char *path, struct err *err)
 {
-    int rc = parse_path(x, ret_rest, err);
+    struct app_place place;
+    int rc = parse_path(&m->http->arena, path, &place, err);
 
+    return rc == 0 ? check_rights(&place, m, err) : rc;
+}
+
+static int check_request(struct exchange *x, struct err *err)
+{
+    const struct mount_request *m = x->caller;
+    int rc = parse_path(&m->http->arena, m->http->path, &x->place, err);
+
+    x->port = x->place.port;
+    if (rc == 0 && !origin_is_printable(m->http->query))
+        rc = err_set(err, ERR_BAD_REQUEST, "the query must not contain odd characters");
     if (rc == 0 && !is_allowed_method(m->http->method))
         rc = err_set(err, ERR_METHOD_NOT_ALLOWED,
                      "only GET, HEAD, POST, PUT, PATCH and DELETE are allowed here");
     if (rc == 0 && (m->http->too_large || m->http->pulled_len > APP_BODY_LIMIT_BYTES))
         rc = err_set(err, ERR_TOO_LARGE, "the request is too large");
-    return rc == 0 ? check_rights(x, m, err) : rc;
+    return rc == 0 ? check_rights(&x->place, m, err) : rc;
 }
 
 /* Relative addresses in its pages count from the slash. */
 static void redirect_to_slash(struct exchange *x)
 {
     struct httpd_request *http = x->http;
-    const char *to = arena_printf(&http->arena, "%s%s%s", x->url, *http->query ? "?" : "",
+    const char *to = arena_printf(&http->arena, "%s%s%s", x->place.url, *http->query ? "?" : "",
                                   http->query);
     struct httpd_header location = {"Location", to};
 
@@ -795,15 +838,29 @@ static void redirect_to_slash(struct exchange *x)
     exchange_free(x);
 }
 
-static struct exchange *exchange_new(struct app_proxy *p, struct httpd_request *http)
+static bool has_room(const struct app_proxy *p, const char *user, const char *program)
 {
-    struct exchange *x = p->exchanges_len < APP_EXCHANGES_LIMIT ? calloc(1, sizeof(*x)) : NULL;
+    struct share share = {.limit = APP_EXCHANGES_LIMIT};
+
+    for (const struct exchange *x = p->exchanges; x; x = x->next)
+        share_count(&share, x->user, x->program, user, program);
+    return share_ask(&share, !*user) == SHARE_LEFT;
+}
+
+static struct exchange *exchange_new(struct app_proxy *p, const struct mount_request *m)
+{
+    struct httpd_request *http = m->http;
+    const char *host = httpd_header(http, "Host"), *program = host ? host : ""; /* each its own */
+    struct exchange *x = has_room(p, m->user, program) ? calloc(1, sizeof(*x)) : NULL;
     const char *accept = httpd_header(http, "Accept");
 
     if (!x)
         return NULL;
     x->proxy = p;
     x->http = http;
+    x->caller = m;
+    x->user = strdup(m->user);
+    x->program = strdup(program);
     x->fd = -1;
     x->page_wanted = accept && strstr(accept, "text/html");
     x->upgrades = httpd_header(http, "Upgrade");
@@ -811,15 +868,25 @@ static struct exchange *exchange_new(struct app_proxy *p, struct httpd_request *
     buf_init(&x->out, BODY_LIMIT_BYTES);
     http_answer_init(&x->answer, strcmp(http->method, "HEAD") == 0);
     list_push(&p->exchanges, x);
-    p->exchanges_len++;
-    return x;
+    if (x->user && x->program)
+        return x;
+    exchange_free(x);
+    return NULL;
+}
+
+static void on_gone(void *arg)
+{
+    auto_err gone = ERR_INIT;
+
+    client_forget(arg);
+    err_set(&gone, ERR_UNAVAILABLE, "the client is gone");
+    fail(arg, &gone);
 }
 
 void app_proxy_handle(void *arg, const struct mount_request *m)
 {
     struct app_proxy *p = arg;
-    struct exchange *x = exchange_new(p, m->http);
-    const char *rest = "";
+    struct exchange *x = exchange_new(p, m);
     auto_err err = ERR_INIT;
 
     if (!x) {
@@ -827,19 +894,20 @@ void app_proxy_handle(void *arg, const struct mount_request *m)
         origin_refuse(m->http, &err);
         return;
     }
-    if (check_request(x, m, &rest, &err) < 0) {
+    if (check_request(x, &err) < 0) {
         fail(x, &err);
         return;
     }
-    if (!*rest) {
+    if (!*x->place.rest) {
         redirect_to_slash(x);
         return;
     }
+    httpd_on_gone(m->http, on_gone, x);
     /* now: the request's fields are not there any more later */
-    if (write_request(x, rest, &err) < 0)
+    if (write_request(x, &err) < 0)
         fail(x, &err);
-    else if (x->kind)
-        client_get(p->transport, x->kind->job->kind, x->ns, x->name, got_app, x);
+    else if (x->place.kind)
+        client_get(p->transport, x->place.kind->job->kind, x->place.ns, x->place.name, got_app, x);
     else
         find_pod(x);
 }

@@ -15,8 +15,10 @@
 #define APP_EXCHANGES_LIMIT 256u /* at a time */
 #define APP_BODY_LIMIT_BYTES (UINT64_C(16) * 1024 * 1024 * 1024)
 #define APP_PORT_PREFIX "/app"
-#define APP_PARTS 2u      /* of a path behind its prefix that say which: NAMESPACE/NAME */
+#define APP_PARTS 2u /* of a path behind its prefix that say which: NAMESPACE/NAME */
+#define APP_NAME_PART 1u
 #define APP_PORT_PARTS 4u /* NAMESPACE/pods/NAME/PORT */
+#define APP_PORT_NAME_PART 2u
 
 struct app_proxy;
 
@@ -26,6 +28,8 @@ struct app_proxy *app_proxy_new(struct loop *loop, struct transport *t, struct n
                                 const struct idle_times *times) must_check;
 /* Before the transport and before the server; requests under way are answered or cut off. */
 void app_proxy_free(struct app_proxy *p);
+/* 403 for who may not open what is at this path, 404 where there is none. */
+int app_proxy_may_open(const struct mount_request *r, const char *path, struct err *err) must_check;
 /* A mount_fn; arg is the struct app_proxy. */
 void app_proxy_handle(void *arg, const struct mount_request *r);
 /* Ends the WebSockets of one session (net/sessions.h); arg likewise. */

@@ -61,7 +61,7 @@ struct answer {
 
 static void reply(struct httpd_request *http, const struct answer *a)
 {
-    struct httpd_header headers[8];
+    struct httpd_header headers[9];
     size_t n = 0;
 
     headers[n++] = (struct httpd_header){"X-Content-Type-Options", "nosniff"};
@@ -73,8 +73,10 @@ static void reply(struct httpd_request *http, const struct answer *a)
         headers[n++] = (struct httpd_header){"Content-Encoding", a->encoding};
     if (a->etag)
         headers[n++] = (struct httpd_header){"ETag", a->etag};
-    if (a->policy)
+    if (a->policy) {
         headers[n++] = (struct httpd_header){"Content-Security-Policy", a->policy};
+        headers[n++] = (struct httpd_header){"Cross-Origin-Opener-Policy", "same-origin"};
+    }
     if (a->code == 200 && !a->body)
         httpd_reply(http, 503, NULL, NULL, 0, NULL);
     else

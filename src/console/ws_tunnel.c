@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "base/share.h"
 #include "net/origin.h"
 
 struct entry {
@@ -18,13 +19,13 @@ struct entry {
     struct httpd_request *http; /* NULL once it is answered */
     struct tunnel *tunnel;
     bool joined;
+    char *user, *program;
 };
 
 struct ws_tunnels {
     struct loop *loop;
     const char *who;
     struct entry *first;
-    size_t count;
 };
 
 /* --- ends ------------------------------------------------------------------------------- */
@@ -34,7 +35,6 @@ static void unlink_entry(struct entry *e)
     if (!e->all)
         return;
     list_remove(&e->all->first, e);
-    e->all->count--;
     e->all = NULL;
 }
 
@@ -42,6 +42,8 @@ static void entry_free(struct entry *e)
 {
     unlink_entry(e);
     tunnel_free(e->tunnel);
+    free(e->user);
+    free(e->program);
     free(e);
 }
 
@@ -159,34 +161,58 @@ int ws_handshake_add(struct buf *out, struct httpd_request *http, struct err *er
     return out->failed ? err_set(err, ERR_TOO_LARGE, "the request is too large") : 0;
 }
 
-static struct entry *entry_new(struct ws_tunnels *all, struct httpd_request *http)
+static void on_gone(void *arg)
 {
-    struct entry *e = all->count < WS_TUNNELS_LIMIT ? calloc(1, sizeof(*e)) : NULL;
+    fail(arg, ERR_UNAVAILABLE, "the client is gone");
+}
+
+static bool has_room(const struct ws_tunnels *all, const struct ws_tunnel_for *what)
+{
+    struct share share = {.limit = WS_TUNNELS_LIMIT};
+
+    for (const struct entry *e = all->first; e; e = e->next)
+        share_count(&share, e->user, e->program, what->user, what->program);
+    return share_ask(&share, !*what->user) == SHARE_LEFT;
+}
+
+static struct entry *entry_new(struct ws_tunnels *all, struct httpd_request *http,
+                               const struct ws_tunnel_for *what)
+{
+    struct entry *e = has_room(all, what) ? calloc(1, sizeof(*e)) : NULL;
 
     if (!e)
         return NULL;
-    *e = (struct entry){.all = all, .http = http, .session = http->session};
+    *e = (struct entry){.all = all,
+                        .http = http,
+                        .session = http->session,
+                        .user = strdup(what->user),
+                        .program = strdup(what->program)};
     list_push(&all->first, e);
-    all->count++;
-    return e;
+    if (e->user && e->program)
+        return e;
+    entry_free(e);
+    return NULL;
 }
 
 void ws_tunnel_start(struct ws_tunnels *all, struct httpd_request *http, struct buf *request,
-                     const struct dial_options *server, int fd)
+                     const struct ws_tunnel_for *what)
 {
     const struct tunnel_options how = {.loop = all->loop,
-                                       .server = *server,
-                                       .fd = fd,
+                                       .server = *what->server,
+                                       .fd = what->fd,
                                        .who = all->who,
                                        .wait_ms = WS_TUNNEL_WAIT_MS};
-    struct entry *e = entry_new(all, http);
+    struct entry *e = entry_new(all, http, what);
 
     if (!e) {
-        if (fd > 0)
-            (void)close(fd);
-        origin_refuse_with(http, ERR_TOO_MANY_REQUESTS, "too many WebSockets are open");
+        if (what->fd > 0)
+            (void)close(what->fd);
+        origin_refuse_with(http, ERR_TOO_MANY_REQUESTS,
+                           "too many WebSockets are open: close some, also those of others of "
+                           "your account and of this program");
         return;
     }
+    httpd_on_gone(http, on_gone, e);
     e->tunnel = tunnel_open(&how, request, &events, e);
     if (!e->tunnel)
         fail(e, ERR_UNAVAILABLE, "out of memory");

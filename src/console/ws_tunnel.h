@@ -22,8 +22,15 @@ void ws_tunnels_end_session(struct ws_tunnels *all, uint64_t session);
 
 /* Adds what makes a request the client's handshake, and the blank line. Only inside handle. */
 int ws_handshake_add(struct buf *out, struct httpd_request *http, struct err *err) must_check;
-/* Answers http, now or later. fd > 0: a connection to the server that is there; it is taken. */
+/* Answers http, now or later. user: whose part of all it is (base/share.h), "" for the owner's;
+ * program: of which no page has more than a quarter, "" for none. fd > 0: a connection to the
+ * server that is there; it is taken. */
+struct ws_tunnel_for {
+    const char *user, *program;
+    const struct dial_options *server;
+    int fd;
+};
 void ws_tunnel_start(struct ws_tunnels *all, struct httpd_request *http, struct buf *request,
-                     const struct dial_options *server, int fd);
+                     const struct ws_tunnel_for *what);
 
 #endif

@@ -251,6 +251,8 @@ static bool is_refusal(const struct task *t, const struct err *err)
         return !object_controller(t->step.object);
     if (err->reason == ERR_INTERNAL) /* of an admission webhook that cannot be reached */
         return strstr(err->text, "failed calling webhook");
+    if (err->reason == ERR_ALREADY_EXISTS)
+        return t->step.own;
     return err->reason == ERR_FORBIDDEN || err->reason == ERR_INVALID ||
            err->reason == ERR_BAD_REQUEST || err->reason == ERR_TOO_LARGE;
 }
@@ -306,7 +308,8 @@ static void on_holder(void *arg, const struct json *found, const struct err *err
     if (!err && is_ours(t->step.object, found)) {
         note_written(t->run, t->step.kind, found);
     } else {
-        err_set(&taken, ERR_ALREADY_EXISTS, "the name is taken by another object");
+        err_set(&taken, ERR_ALREADY_EXISTS, "There is a %s %s already, which is not its own.",
+                t->step.kind->name, t->step.name);
         stop_run(t, APPLY_AGAIN, err ? err : &taken);
     }
     task_over(t);

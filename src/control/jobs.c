@@ -23,7 +23,6 @@
 #include "core/job.h"
 #include "core/pod_state.h"
 #include "core/ports.h"
-#include "loop/random.h"
 
 #define IN_WORK_LIMIT 16
 #define READY_JOBS 256 /* to be read, of a kind; most have ended */
@@ -544,9 +543,7 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
     const struct refusal *refusal;
     struct job_snapshot snapshot;
     struct plan plan;
-    char random[RANDOM_UID_SIZE];
 
-    random_uid(random);
     refusal_check(j, key, job);
     refusal = map_gets(&j->refusals, key);
     if (object_has_ended(job))
@@ -572,7 +569,6 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
         .refused_until_ms = refusal ? refused_until_ms(j, refusal) : 0,
         .shared_network = j->shared_network,
         .apps_unseen = j->apps_unseen,
-        .random = random,
         .idle = j->idle,
         .watched_since_ms = j->started_ms,
         .now_ms = clock_now_ms(j->clock),

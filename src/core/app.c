@@ -39,7 +39,7 @@ static void take_pod(struct app_look *l)
         if (object_is_controlled_by(pod, object_uid(l->app)))
             l->pod = pod;
         else
-            l->taken_by = "pod";
+            l->taken_by = "pod", l->taken_name = name;
     }
     name = app_service_name(l->arena, l->kind, l->app);
     for (size_t i = 0; name && i < l->snapshot->services_len; i++) {
@@ -50,7 +50,7 @@ static void take_pod(struct app_look *l)
         if (object_is_controlled_by(service, object_uid(l->app)))
             l->service = service;
         else
-            l->taken_by = "service";
+            l->taken_by = "service", l->taken_name = name;
     }
     if (l->pod)
         l->state = pod_state_of(l->pod, l->kind->container);
@@ -255,7 +255,7 @@ static void judge_phase(struct app_look *l)
         l->phase = APP_FAILED;
         l->reason = "NameTaken";
         l->message = arena_printf(l->arena, "There is a %s %s already, which is not its own.",
-                                  l->taken_by, app_child_name(l->arena, l->kind, l->app));
+                                  l->taken_by, l->taken_name);
     } else if (has_ended(l)) {
         l->phase = APP_FAILED;
         explain_end(l);

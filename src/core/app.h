@@ -37,9 +37,9 @@ struct app_look {
     const struct json *app, *status;
     int64_t now_ms;
     struct port_claim port;
-    const struct json *pod, *service; /* ours, or NULL */
-    struct pod_state state;           /* of pod */
-    const char *taken_by;             /* "pod" or "service": has our name and is not ours */
+    const struct json *pod, *service;  /* ours, or NULL */
+    struct pod_state state;            /* of pod */
+    const char *taken_by, *taken_name; /* "pod" or "service": has our name and is not ours */
     bool suspended, idle, reclaimed;
     int64_t idle_ms, reclaim_ms; /* after how long it is; less than 0: never */
 

@@ -3,9 +3,10 @@
  *
  * On one machine the program is the machine's own jupyter, so a shell looks for it when the pod
  * starts. It listens on the loopback, where every user of the machine can reach it, and what it is
- * told it runs: so it wants a token, which is in a Secret of the Notebook's own, and which only the
- * proxy (console/app_proxy.c) adds to requests. What the pod does at the API it does as a service
- * account of its own, which may work with jobs in that namespace, and no more.
+ * told it runs: so it wants a token, which it makes itself and nobody keeps. The proxy
+ * (console/app_proxy.c), which asks of callers what running a command in the pod needs, finds it in
+ * the program's environment. What the pod does at the API it does as a service account of its own,
+ * which may work with jobs in that namespace, and no more.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -15,10 +16,13 @@
 #include "core/app.h"
 
 #define GRACE_SECONDS 10
-#define TOKEN_VARIABLE "JUPYTER_TOKEN" /* which jupyter-server reads by itself */
 
+/* jupyter-server reads the variable by itself. Nothing but the program and who asks it through the
+ * node (NODE_TOKEN_VARIABLE, port/node.h) knows it. A command of the manifest's own has it too. */
 static const char find_and_run[] =
     "PATH=\"$PATH${VIRTUAL_ENV:+:$VIRTUAL_ENV/bin}${MUSTER_JUPYTER:+:$MUSTER_JUPYTER/bin}\"; "
+    "JUPYTER_TOKEN=\"${JUPYTER_TOKEN:-$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')}\"; "
+    "export JUPYTER_TOKEN; [ \"$0\" = jupyter-lab ] || exec \"$@\"; "
     "command -v jupyter-lab >/dev/null || "
     "{ echo 'JupyterLab is not installed: muster notebook --setup' >&2; exit 127; }; "
     "if [ \"$(id -u)\" = 0 ]; then set -- \"$@\" --allow-root; fi; "
@@ -112,14 +116,20 @@ static void set_home(struct arena *a, const struct json *spec, struct json *cont
 static void set_command(struct arena *a, const struct json *notebook, struct json *container,
                         int64_t port)
 {
+    const struct json *own = json_clone(a, json_get(container, "command"));
     const struct json *more = json_clone(a, json_get(container, "args"));
-    struct json *command = json_make_array(a, container, "command");
-    struct json *args = json_set(a, container, "args", json_new_array(a));
+    struct json *command = json_set(a, container, "command", json_new_array(a));
+    struct json *args;
 
     json_append_string(a, command, "/bin/sh");
     json_append_string(a, command, "-c");
     json_append_string(a, command, find_and_run);
-    json_append_string(a, command, "jupyter-lab");
+    json_append_string(a, command, own ? "sh" : "jupyter-lab");
+    json_each (word, own)
+        json_append(command, json_clone(a, word));
+    if (own)
+        return;
+    args = json_set(a, container, "args", json_new_array(a));
     json_append_string(a, args, "--no-browser");
     json_append_string(a, args, "--ServerApp.ip=127.0.0.1");
     json_append_string(a, args, arena_printf(a, "--ServerApp.port=%" PRId64, port));
@@ -130,18 +140,6 @@ static void set_command(struct arena *a, const struct json *notebook, struct jso
         arena_printf(a, "--ServerApp.base_url=%s", app_url(a, &app_kind_notebook, notebook)));
     json_each (arg, more)
         json_append(args, json_clone(a, arg));
-}
-
-static void set_token(struct arena *a, const struct json *notebook, struct json *container)
-{
-    struct json *from, *key;
-
-    if (has_variable(container, TOKEN_VARIABLE))
-        return;
-    from = json_make_object(a, add_variable(a, container, TOKEN_VARIABLE), "valueFrom");
-    key = json_make_object(a, from, "secretKeyRef");
-    json_set_string(a, key, "name", app_child_name(a, &app_kind_notebook, notebook));
-    json_set_string(a, key, "key", NOTEBOOK_TOKEN_KEY);
 }
 
 static struct json *pod_new(struct arena *a, const struct json *notebook, int64_t port,
@@ -164,12 +162,10 @@ static struct json *pod_new(struct arena *a, const struct json *notebook, int64_
     app_set_port(a, container, port);
     if (!shared_network)
         return pod;
-    set_token(a, notebook, container);
     if (!json_get(spec, "serviceAccountName") && !json_get(spec, "serviceAccount"))
         json_set_string(a, spec, "serviceAccountName",
                         app_child_name(a, &app_kind_notebook, notebook));
-    if (!json_get(container, "command"))
-        set_command(a, notebook, container, port);
+    set_command(a, notebook, container, port);
     return pod;
 }
 
@@ -199,21 +195,17 @@ static struct json *binding_new(struct arena *a, const struct json *notebook)
     return binding;
 }
 
-/* Whatever is there already stays: the token too. */
+/* Whatever is there already stays, if it is this Notebook's: another's Role would be what its maker
+ * may do. */
 static void plan_before(const struct app_look *l, struct plan *plan)
 {
     struct arena *a = l->arena;
-    struct json *secret;
 
-    if (!l->snapshot->shared_network || !l->snapshot->random)
+    if (!l->snapshot->shared_network)
         return;
-    secret = app_child_new(a, l->kind, l->app, &kind_secret);
-    json_set_string(a, json_make_object(a, secret, "stringData"), NOTEBOOK_TOKEN_KEY,
-                    l->snapshot->random);
-    plan_create(plan, &kind_secret, secret);
-    plan_create(plan, &kind_service_account,
-                app_child_new(a, l->kind, l->app, &kind_service_account));
-    plan_create(plan, &kind_role_binding, binding_new(a, l->app));
+    plan_create_own(plan, &kind_service_account,
+                    app_child_new(a, l->kind, l->app, &kind_service_account));
+    plan_create_own(plan, &kind_role_binding, binding_new(a, l->app));
 }
 
 /* --- its life --------------------------------------------------------------------------------- */

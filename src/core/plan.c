@@ -74,6 +74,13 @@ void plan_create(struct plan *p, const struct kind *k, const struct json *object
         step->object = object;
 }
 
+void plan_create_own(struct plan *p, const struct kind *k, const struct json *object)
+{
+    plan_create(p, k, object);
+    if (p->last)
+        p->last->own = true;
+}
+
 void plan_delete(struct plan *p, const struct kind *k, const struct json *object,
                  int64_t grace_seconds)
 {

@@ -36,6 +36,7 @@ struct plan_step {
     const char *version; /* PLAN_CHECK, PLAN_DELETE: resourceVersion as precondition, or NULL */
     const char *subresource; /* PLAN_PATCH: "status" when the patch has a status, else NULL */
     int64_t grace_seconds;   /* PLAN_DELETE, PLAN_EVICT: -1 the object's own */
+    bool own;                /* PLAN_CREATE: as plan_create_own */
     const struct json *object;
 };
 
@@ -52,6 +53,10 @@ void plan_init(struct plan *p, struct arena *a);
 void plan_next_stage(struct plan *p);
 void plan_wake_at(struct plan *p, int64_t at_ms); /* the earliest asked for wins; 0 is ignored */
 void plan_create(struct plan *p, const struct kind *k, const struct json *object);
+/* One that is there and has another controller, or none, is a refusal: nothing that follows is
+ * done.
+ */
+void plan_create_own(struct plan *p, const struct kind *k, const struct json *object);
 void plan_delete(struct plan *p, const struct kind *k, const struct json *object,
                  int64_t grace_seconds);
 /* Only if it is still as it was looked at. */

@@ -133,7 +133,7 @@ int door_list_logs(struct node *n, const char *ns, struct stream **ret, struct e
 /* --- ports -------------------------------------------------------------------------------- */
 
 static struct pod_dial *dial(struct node *n, const struct node_pod *pod, unsigned port,
-                             void (*fn)(void *arg, int fd), void *arg)
+                             node_dial_fn *fn, void *arg)
 {
     const struct door *d = door_of(n);
 

@@ -170,10 +170,11 @@ static void on_port(void *arg, unsigned events)
         update_watch(p);
 }
 
-static void on_dialled(void *arg, int fd)
+static void on_dialled(void *arg, int fd, const char *token)
 {
     struct pair *p = arg;
 
+    (void)token; /* who forwards a port brings his own */
     p->dial = NULL;
     if (fd < 0) {
         pair_fail(p, "connect", fd == -ENOENT ? "the pod does not run" : pod_port_problem(fd));

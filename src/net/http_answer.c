@@ -69,8 +69,9 @@ static int begin_body(struct http_answer *a)
             a->to_the_end = true;
         } else {
             a->fields_len = 0;
+            a->interim++;
         }
-        return 0;
+        return a->interim > HTTP_ANSWER_INTERIM_LIMIT ? -EPROTO : 0;
     }
     if (a->without_body || a->status == 204 || a->status == 304) {
         a->state = ANSWER_DONE;

@@ -11,6 +11,7 @@
 
 #define HTTP_ANSWER_HEAD_LIMIT_BYTES (32u * 1024u)
 #define HTTP_ANSWER_FIELDS_LIMIT 64u
+#define HTTP_ANSWER_INTERIM_LIMIT 8u /* 100 Continue and the like, before the answer */
 
 enum http_answer_state {
     ANSWER_HEAD,
@@ -29,6 +30,7 @@ struct http_answer {
     size_t fields_len;
     /* inside */
     struct buf head;
+    unsigned interim;
     uint64_t left; /* bytes of body */
     struct http_chunks chunks;
 };

@@ -44,6 +44,7 @@
 #include "loop/descriptors.h"
 #include "net/http_head.h"
 #include "net/listen.h"
+#include "net/peer_user.h"
 
 #define HEAD_ROOM_BYTES HTTP_HEAD_LIMIT_BYTES   /* read at once while a head is waited for, ... */
 #define BODY_ROOM_BYTES (64u * 1024u)           /* ... and a body */
@@ -101,6 +102,8 @@ struct conn {
     struct blob *body;
     size_t body_at;
     struct stream *stream;
+    void (*gone)(void *arg); /* httpd_on_gone */
+    void *gone_arg;
     httpd_upgrade_fn *upgraded; /* still to be called */
     void *upgraded_arg;
 };
@@ -567,6 +570,7 @@ static void end_request(struct conn *c)
     c->request.too_large = c->out_of_memory = c->request.pulls_body = false;
     c->request.pulled_len = 0;
     c->request.session = 0;
+    c->gone = NULL;
     if (c->last)
         (void)shutdown(c->fd, SHUT_WR);
     set_state(c, c->last ? CONN_LINGERING : CONN_IDLE);
@@ -893,6 +897,16 @@ static void receive_pulled(struct conn *c)
     stream_ready(&c->pulled);
 }
 
+/* The handler answers nobody then, and the connection is gone. */
+static void leave(struct conn *c)
+{
+    void (*gone)(void *arg) = c->gone;
+
+    c->gone = NULL;
+    conn_close(c);
+    gone(c->gone_arg);
+}
+
 /* Does what can be done now; the connection may be gone then. */
 static void go_on(struct conn *c)
 {
@@ -906,6 +920,8 @@ static void go_on(struct conn *c)
             trim_input(c);
             if (wants_body(c))
                 wait_for(c, LOOP_READABLE);
+            else if (c->gone)
+                wait_for(c, LOOP_HANGUP);
             return;
         } else if (c->state == CONN_LINGERING) {
             more = false;
@@ -1041,8 +1057,10 @@ static void conn_ready(void *arg, unsigned events)
     case CONN_HANDLING: /* one request after the other */
         if (wants_body(c))
             receive_pulled(c);
+        else if (c->gone && events & LOOP_HANGUP)
+            leave(c);
         else
-            wait_for(c, 0);
+            wait_for(c, c->gone ? LOOP_HANGUP : 0);
         break;
     case CONN_SENDING:
         if (c->stream && events & LOOP_HANGUP)
@@ -1100,6 +1118,21 @@ void httpd_each_header(const struct httpd_request *r, httpd_header_fn *fn, void 
 const struct tls_peer *httpd_peer(const struct httpd_request *r)
 {
     return ((const struct conn *)r)->peer;
+}
+
+bool httpd_peer_user(const struct httpd_request *r, uid_t *ret)
+{
+    const struct conn *c = (const struct conn *)r;
+
+    return !c->tls && c->fd >= 0 && peer_user(c->fd, ret);
+}
+
+void httpd_on_gone(struct httpd_request *r, void (*fn)(void *arg), void *arg)
+{
+    struct conn *c = (struct conn *)r;
+
+    c->gone = fn;
+    c->gone_arg = arg;
 }
 
 bool httpd_is_tls(const struct httpd_request *r)

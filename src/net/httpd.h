@@ -10,6 +10,8 @@
 #ifndef MUSTER_NET_HTTPD_H
 #define MUSTER_NET_HTTPD_H
 
+#include <sys/types.h>
+
 #include "base/arena.h"
 #include "base/blob.h"
 #include "base/err.h"
@@ -90,6 +92,9 @@ const char *httpd_header(const struct httpd_request *r, const char *name);
 /* Who it is by its certificate, where clients are asked for one (net/tls.h); NULL or one that is
  * not known otherwise. It lives as long as the request. */
 const struct tls_peer *httpd_peer(const struct httpd_request *r);
+/* Whether the client is a process of this machine that is still there, and whose: of what came
+ * without TLS. */
+bool httpd_peer_user(const struct httpd_request *r, uid_t *ret) must_check;
 /* Whether it came enciphered. */
 bool httpd_is_tls(const struct httpd_request *r);
 /* All values of a header, with ", " between them, in the request's arena; "" without any. NULL when
@@ -98,6 +103,10 @@ const char *httpd_header_joined(struct httpd_request *r, const char *name);
 /* Every header as it was sent, also those that are there twice. Only inside handle. */
 typedef void httpd_header_fn(void *arg, const char *name, const char *value);
 void httpd_each_header(const struct httpd_request *r, httpd_header_fn *fn, void *arg);
+
+/* fn is called when the client leaves before the answer, which is owed all the same; not after it.
+ * First inside handle; another fn may take its place until the answer. */
+void httpd_on_gone(struct httpd_request *r, void (*fn)(void *arg), void *arg);
 
 /* The body of a request that pulls it: to be read until the request is answered, never closed;
  * on_ready is the caller's to set. STREAM_BROKEN: the client is gone. What is not read when the

@@ -7,6 +7,7 @@
 
 #include "net/httpd.h"
 
+struct json;
 struct transport;
 
 struct mount_request {
@@ -18,11 +19,14 @@ struct mount_request {
     /* A transport to the API with the requester's rights, the caller's to free; NULL when out of
      * memory or when nobody is signed in. */
     struct transport *(*transport)(const struct mount_request *r);
+    /* ERR_FORBIDDEN for who may not run commands in this pod, whom it runs as considered: what
+     * needs create on pods/exec besides. Only until the request is answered. */
+    int (*enter)(const struct mount_request *r, const struct json *pod, struct err *err);
     uint64_t session; /* of the browser that asks (net/sessions.h); 0: none */
     const char *user; /* whose part it takes of what has a ceiling; "" for the owner's */
 };
 
-/* Must have http answered once, now or later. r itself is gone when the function returns. */
+/* Must have http answered once, now or later. r lives until then where its functions do. */
 typedef void mount_fn(void *arg, const struct mount_request *r);
 
 #endif

@@ -226,3 +226,24 @@ bool origin_is_printable(const char *text)
             return false;
     return true;
 }
+
+void html_escape(struct buf *out, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '<':
+            buf_adds(out, "&lt;");
+            break;
+        case '>':
+            buf_adds(out, "&gt;");
+            break;
+        case '&':
+            buf_adds(out, "&amp;");
+            break;
+        case '"':
+            buf_adds(out, "&quot;");
+            break;
+        default:
+            buf_addc(out, *text);
+        }
+}

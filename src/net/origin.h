@@ -43,6 +43,9 @@ const char *origin_bearer(struct httpd_request *http);
 /* Whether it can stand in a request line or a header as it is. */
 bool origin_is_printable(const char *text);
 
+/* As text of a page, or a value between double quotes there. */
+void html_escape(struct buf *out, const char *text);
+
 /* Answers with the error as a Status. */
 void origin_refuse(struct httpd_request *http, const struct err *err);
 void origin_refuse_with(struct httpd_request *http, enum err_reason reason, const char *text);

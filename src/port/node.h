@@ -133,6 +133,12 @@ typedef void node_samples_fn(void *arg, const char *samples, bool found, const s
 
 struct pod_dial;
 
+/* What a program that runs what it is told wants of those who ask it: in its environment, where its
+ * own user and root can read it and nobody else. */
+#define NODE_TOKEN_VARIABLE "JUPYTER_TOKEN"
+#define NODE_TOKEN_SIZE 512u
+typedef void node_dial_fn(void *arg, int fd, const char *token);
+
 /* What takes a function calls it once, perhaps from inside; what it is given is copied. */
 struct node_ops {
     void (*open_log)(struct node *n, const struct node_pod *pod, const char *container,
@@ -152,10 +158,10 @@ struct node_ops {
     int (*latest)(struct node *n, const struct node_pod *pod, struct usage_latest *ret);
     /* A connection to a port that a process of the pod listens on. fn is called once, not from
      * inside: fd is the callee's, not blocking; or -ECONNREFUSED when nobody listens, -EPERM when
-     * another program does, -ENOENT when the pod does not run here, or another errno. NULL when out
-     * of memory. Only of a node in this process. */
+     * another program does, -ENOENT when the pod does not run here, or another errno. token: of who
+     * listens there, "" without one. NULL when out of memory. Only of a node in this process. */
     struct pod_dial *(*dial)(struct node *n, const struct node_pod *pod, unsigned port,
-                             void (*fn)(void *arg, int fd), void *arg);
+                             node_dial_fn *fn, void *arg);
     void (*cancel_dial)(struct node *n, struct pod_dial *d); /* fn is not called any more */
 };
 

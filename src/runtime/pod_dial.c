@@ -21,7 +21,8 @@ struct pod_dial {
     char ns[POD_NAME_SIZE], name[POD_NAME_SIZE];
     unsigned port;
     int fd; /* or a negative errno */
-    void (*fn)(void *arg, int fd);
+    char token[NODE_TOKEN_SIZE];
+    node_dial_fn *fn;
     void *arg;
 };
 
@@ -67,7 +68,7 @@ static void work(void *arg)
         !record.final) {
         m.has_commands = pod_is_executed(dir_fd);
         find_roots(&m, &record);
-        d->fd = pod_port_connect(&m, d->port, WAIT_MS);
+        d->fd = pod_port_connect(&m, d->port, WAIT_MS, d->token);
     }
     file_close(&dir_fd);
     arena_release(&a);
@@ -80,14 +81,15 @@ static void done(void *arg)
     struct pod_dial *d = arg;
 
     if (d->fn)
-        d->fn(d->arg, d->fd);
+        d->fn(d->arg, d->fd, d->token);
     else if (d->fd >= 0)
         file_close(&d->fd);
+    explicit_bzero(d->token, sizeof(d->token));
     free(d);
 }
 
 struct pod_dial *pod_dial_start(struct loop *l, const char *pod_root, const struct node_pod *pod,
-                                unsigned port, void (*fn)(void *arg, int fd), void *arg)
+                                unsigned port, node_dial_fn *fn, void *arg)
 {
     struct pod_dial *d = calloc(1, sizeof(*d));
 

@@ -12,7 +12,7 @@ struct pod_dial;
 
 /* As dial of port/node.h. */
 struct pod_dial *pod_dial_start(struct loop *l, const char *pod_root, const struct node_pod *pod,
-                                unsigned port, void (*fn)(void *arg, int fd), void *arg) must_check;
+                                unsigned port, node_dial_fn *fn, void *arg) must_check;
 /* fn is not called any more. NULL-safe. */
 void pod_dial_cancel(struct pod_dial *d);
 

@@ -39,6 +39,7 @@ struct listeners {
     bool held[LISTENERS_LIMIT]; /* by the pod */
     size_t len;
     bool too_many;
+    pid_t holder; /* the last process that was seen to hold one */
 };
 
 bool pod_port_from_proc;
@@ -200,7 +201,10 @@ static void look_into(struct listeners *l, pid_t pid)
         if (sscanf(target, "socket:[%" SCNu64 "]", &inode) != 1)
             continue;
         for (size_t i = 0; i < l->len; i++)
-            l->held[i] = l->held[i] || l->inodes[i] == inode;
+            if (l->inodes[i] == inode) {
+                l->held[i] = true;
+                l->holder = pid;
+            }
     }
     if (d)
         (void)closedir(d);
@@ -322,7 +326,8 @@ static bool same_sockets(const struct listeners *a, const struct listeners *b)
     return found == a->len && a->len == b->len;
 }
 
-int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms)
+int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms,
+                     char ret_token[NODE_TOKEN_SIZE])
 {
     struct listeners before, after;
     int family = AF_INET, fd;
@@ -339,9 +344,14 @@ int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms)
     fd = dial(family, port, timeout_ms);
     if (fd < 0)
         return fd;
+    if (ret_token) /* before the second look: who holds the socket then is who was asked */
+        proc_env(before.holder, NODE_TOKEN_VARIABLE, ret_token, NODE_TOKEN_SIZE);
     find_listeners(family, port, &after);
-    if (same_sockets(&before, &after) && are_the_pods(m, &after))
+    if (same_sockets(&before, &after) && are_the_pods(m, &after)) {
+        if (ret_token && before.holder != after.holder)
+            *ret_token = '\0';
         return fd;
+    }
     (void)close(fd);
     return -EPERM;
 }

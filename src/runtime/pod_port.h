@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "port/node.h"
 #include "port/runtime.h"
 
 /* A pod's processes: those in its containers' control groups, and what descends from its own. */
@@ -22,8 +23,10 @@ struct pod_members {
 };
 
 /* A connection, not blocking; or -ECONNREFUSED when nobody listens on 127.0.0.1 or ::1, -EPERM when
- * a process outside the pod does, -ETIMEDOUT, or another errno. */
-int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms) must_check;
+ * a process outside the pod does, -ETIMEDOUT, or another errno. ret_token may be NULL: what who
+ * listens has as NODE_TOKEN_VARIABLE, "" without one. */
+int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms,
+                     char ret_token[NODE_TOKEN_SIZE]) must_check;
 /* For tests: as where the kernel has no sock_diag. */
 extern bool pod_port_from_proc;
 /* What to say of it. */

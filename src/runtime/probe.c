@@ -107,7 +107,7 @@ static _Noreturn void ask_command(const struct container_start *c, const struct 
 static int connect_to_pod(const struct probe_start *how, const struct pod_members *pod,
                           int64_t until_ms, const char **ret_why)
 {
-    int fd = pod_port_connect(pod, (unsigned)how->port, (int)left_ms(until_ms));
+    int fd = pod_port_connect(pod, (unsigned)how->port, (int)left_ms(until_ms), NULL);
 
     *ret_why = fd < 0 ? pod_port_problem(fd) : "";
     return fd;

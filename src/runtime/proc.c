@@ -110,7 +110,8 @@ bool proc_is_exiting(pid_t pid)
     return d && all;
 }
 
-bool proc_has_env(pid_t pid, const char *pair)
+/* What fn says true to, of the environment it was started with. */
+static bool each_env(pid_t pid, bool (*fn)(void *arg, const char *pair), void *arg)
 {
     char path[64];
     char *text = malloc(ENVIRON_LIMIT_BYTES + 1);
@@ -124,10 +125,45 @@ bool proc_has_env(pid_t pid, const char *pair)
     if (n > 0) {
         text[n] = '\0';
         for (const char *p = text; p < text + n && !found; p += strlen(p) + 1)
-            found = strcmp(p, pair) == 0;
+            found = fn(arg, p);
     }
     free(text);
     return found;
+}
+
+static bool is_pair(void *arg, const char *pair)
+{
+    return strcmp(pair, arg) == 0;
+}
+
+bool proc_has_env(pid_t pid, const char *pair)
+{
+    return each_env(pid, is_pair, (void *)pair);
+}
+
+struct env_value {
+    const char *name;
+    char *out;
+    size_t size;
+};
+
+static bool take_value(void *arg, const char *pair)
+{
+    const struct env_value *v = arg;
+    size_t len = strlen(v->name);
+
+    if (strncmp(pair, v->name, len) != 0 || pair[len] != '=' || strlen(pair + len + 1) >= v->size)
+        return false;
+    memcpy(v->out, pair + len + 1, strlen(pair + len + 1) + 1);
+    return true;
+}
+
+void proc_env(pid_t pid, const char *name, char *out, size_t size)
+{
+    struct env_value v = {.name = name, .out = out, .size = size};
+
+    *out = '\0';
+    (void)each_env(pid, take_value, &v);
 }
 
 void proc_each(void (*fn)(void *arg, pid_t pid), void *arg)

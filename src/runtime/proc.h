@@ -18,6 +18,8 @@ int proc_stat_read(pid_t pid, struct proc_stat *ret) must_check;
 bool proc_is_exiting(pid_t pid);
 /* The process carries NAME=value (pair) in the environment it was started with. */
 bool proc_has_env(pid_t pid, const char *pair);
+/* The value it has for name there; "" without one that fits. */
+void proc_env(pid_t pid, const char *name, char *out, size_t size);
 /* Calls fn for every process there is now. */
 void proc_each(void (*fn)(void *arg, pid_t pid), void *arg);
 /* Calls fn for every child of a process of one thread, zombies too. */

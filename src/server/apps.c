@@ -26,26 +26,43 @@ void apps_refuse(struct httpd_request *http)
 
 /* --- which ------------------------------------------------------------------------------- */
 
-/* The mount of a path below /PREFIX/NAMESPACE/NAME (or more parts), and the label of its origin;
- * NULL: none. */
-static const struct server_mount *app_of(struct server *s, const char *path,
-                                         char ret_app[ORIGIN_APP_SIZE])
+/* Below /PREFIX/NAMESPACE/NAME (or more parts); the parts, and where they end. */
+static const char *parts_of(const struct server_mount *mount, struct arena *a, const char *path,
+                            const char **ret_ns, const char **ret_name)
 {
-    const struct server_mount *mount = front_find_mount(s, path);
-    unsigned char digest[SHA256_BYTES];
-    const char *end;
+    const char *end = path + strlen(mount->prefix);
 
-    if (!mount || !mount->app_parts)
-        return NULL;
-    end = path + strlen(mount->prefix);
-    for (unsigned i = 0; i < mount->app_parts; i++) {
+    for (unsigned i = 0; i < mount->app.parts; i++) {
         size_t len = *end == '/' ? strcspn(end + 1, "/?") : 0;
 
         if (len == 0)
             return NULL;
+        if (i == 0)
+            *ret_ns = arena_strndup(a, end + 1, len);
+        if (i == mount->app.name_part)
+            *ret_name = arena_strndup(a, end + 1, len);
         end += len + 1;
     }
-    if (!token_digest(s, "origin", path, (size_t)(end - path), digest))
+    return *ret_ns && *ret_name ? end : NULL;
+}
+
+/* The mount of a program's path, and the label of its origin; NULL: none. */
+static const struct server_mount *app_of(struct server *s, struct arena *a, const char *path,
+                                         char ret_app[ORIGIN_APP_SIZE])
+{
+    const struct server_mount *mount = front_find_mount(s, path);
+    const char *ns = NULL, *name = NULL, *key, *which;
+    const char *end = mount && mount->is_app ? parts_of(mount, a, path, &ns, &name) : NULL;
+    const struct store_item *item;
+    const struct json *object;
+    unsigned char digest[SHA256_BYTES];
+
+    key = end ? object_key(a, mount->app.kind, ns, name) : NULL;
+    item = key ? store_head(server_collection(s, mount->app.kind), key) : NULL;
+    object = item ? blob_parse(a, item->value, NULL) : NULL;
+    which = object ? arena_printf(a, "%.*s of %s", (int)(end - path), path, object_uid(object))
+                   : NULL;
+    if (!which || !token_digest(s, "origin", which, strlen(which), digest))
         return NULL;
     (void)snprintf(ret_app, ORIGIN_APP_SIZE, "%s", ORIGIN_APP_PREFIX);
     for (size_t i = 0; i < ORIGIN_APP_DIGITS / 2; i++)
@@ -55,18 +72,41 @@ static const struct server_mount *app_of(struct server *s, const char *path,
 
 /* --- tickets ----------------------------------------------------------------------------- */
 
+/* A session has places of its own: nobody else's opening takes them. */
+static struct app_ticket *ticket_place(struct server *s, uint64_t session)
+{
+    struct app_ticket *own = NULL, *free = NULL;
+    size_t own_len = 0;
+
+    for (size_t i = 0; i < APP_TICKETS; i++) {
+        struct app_ticket *t = &s->app_tickets[i];
+
+        if (t->until_ms <= clock_now_ms(s->clock)) {
+            free = t;
+        } else if (t->session == session) {
+            own_len++;
+            own = own && own->until_ms <= t->until_ms ? own : t;
+        }
+    }
+    return own_len < APP_TICKETS_OF_SESSION && free ? free : own ? own : s->app_tickets;
+}
+
 static const char *ticket_make(struct server *s, uint64_t session, const char *app)
 {
-    struct app_ticket *t = s->app_tickets;
+    struct app_ticket *t = ticket_place(s, session);
 
-    for (size_t i = 1; i < APP_TICKETS; i++)
-        if (s->app_tickets[i].until_ms < t->until_ms)
-            t = &s->app_tickets[i];
     random_uid(t->ticket);
     (void)snprintf(t->app, sizeof(t->app), "%s", app);
     t->session = session;
     t->until_ms = clock_now_ms(s->clock) + TICKET_MS;
     return t->ticket;
+}
+
+void apps_forget(struct server *s, uint64_t session)
+{
+    for (size_t i = 0; i < APP_TICKETS; i++)
+        if (s->app_tickets[i].session == session)
+            s->app_tickets[i] = (struct app_ticket){.session = 0};
 }
 
 /* The session it was made for; 0: none. */
@@ -85,7 +125,22 @@ static uint64_t ticket_take(struct server *s, const char *ticket, const char *ap
     return 0;
 }
 
-void apps_open(struct server *s, struct httpd_request *http)
+/* As if the program was asked: who may not see it does not learn whether it is there. */
+static int may_open(struct server *s, struct httpd_request *http, const struct caller *caller,
+                    const char *path, struct err *err)
+{
+    const struct server_mount *mount = front_find_mount(s, path);
+    const struct mount_request *r = front_mount_request(s, http, caller);
+    const char *bare = arena_strndup(&http->arena, path, strcspn(path, "?"));
+
+    if (!origin_is_printable(path) || !mount || !mount->is_app)
+        return err_set(err, ERR_NOT_FOUND, "path: there is no program to be shown at this path");
+    if (!r || !bare)
+        return err_set(err, ERR_UNAVAILABLE, "out of memory");
+    return mount->app.may_open(r, bare, err);
+}
+
+void apps_open(struct server *s, struct httpd_request *http, const struct caller *caller)
 {
     static const struct httpd_header header = {"Cache-Control", "no-store"};
     const struct json *request = json_parse(&http->arena, http->body, http->body_len, NULL);
@@ -95,6 +150,7 @@ void apps_open(struct server *s, struct httpd_request *http)
     char app[ORIGIN_APP_SIZE];
     const char *url;
     struct blob *body;
+    auto_err err = ERR_INIT;
 
     if (!http->session) {
         origin_refuse_with(http, ERR_FORBIDDEN,
@@ -108,7 +164,11 @@ void apps_open(struct server *s, struct httpd_request *http)
             "http://127.0.0.1, from elsewhere through an ssh tunnel");
         return;
     }
-    if (!origin_is_printable(path) || !app_of(s, path, app)) {
+    if (may_open(s, http, caller, path, &err) < 0) {
+        origin_refuse(http, &err);
+        return;
+    }
+    if (!app_of(s, &http->arena, path, app)) {
         origin_refuse_with(http, ERR_NOT_FOUND,
                            "path: there is no program to be shown at this path");
         return;
@@ -133,13 +193,27 @@ void apps_open(struct server *s, struct httpd_request *http)
 
 /* --- at the origin ----------------------------------------------------------------------- */
 
-static const char *cookie_value(struct server *s, struct arena *a, const char *app,
+/* NULL where it cannot be seen whose browser this is. */
+static const char *cookie_value(struct server *s, struct httpd_request *http, const char *app,
                                 uint64_t session)
 {
-    const char *text = arena_printf(a, "cookie of %s for %016" PRIx64, app, session);
+    struct arena *a = &http->arena;
+    uid_t user;
+    const char *text = httpd_peer_user(http, &user)
+                           ? arena_printf(a, "cookie of %s for %016" PRIx64 " and user %u", app,
+                                          session, (unsigned)user)
+                           : NULL;
     const char *signature = text ? token_sign(s, a, text) : NULL;
 
     return signature ? arena_printf(a, "%016" PRIx64 ".%s", session, signature) : NULL;
+}
+
+/* By a page elsewhere; one at another port of the same host has the cookie sent along. */
+static bool is_led_here(const struct httpd_request *http)
+{
+    const char *site = httpd_header(http, "Sec-Fetch-Site");
+
+    return site && strcmp(site, "none") != 0 && strcmp(site, "same-origin") != 0;
 }
 
 /* Who the cookie is of. */
@@ -147,8 +221,8 @@ static bool knows(struct server *s, struct httpd_request *http, const char *app,
                   const struct caller **ret)
 {
     const char *given = origin_cookie(http, COOKIE);
-    uint64_t session = given ? strtoull(given, NULL, 16) : 0;
-    const char *good = session ? cookie_value(s, &http->arena, app, session) : NULL;
+    uint64_t session = given && !is_led_here(http) ? strtoull(given, NULL, 16) : 0;
+    const char *good = session ? cookie_value(s, http, app, session) : NULL;
 
     return good && secret_equal(good, given) && login_knows_session(s, http, session, ret);
 }
@@ -179,7 +253,7 @@ static void enter(struct server *s, struct httpd_request *http, const char *app)
     const char *cookie, *on;
 
     ticket = arena_strndup(&http->arena, ticket, (size_t)(path - ticket));
-    if (!ticket || !app_of(s, path, of_path) || strcmp(of_path, app) != 0) {
+    if (!ticket || !app_of(s, &http->arena, path, of_path) || strcmp(of_path, app) != 0) {
         origin_refuse_with(http, ERR_NOT_FOUND, "there is no such path");
         return;
     }
@@ -188,7 +262,12 @@ static void enter(struct server *s, struct httpd_request *http, const char *app)
         send_to_console(http, path);
         return;
     }
-    cookie = cookie_value(s, &http->arena, app, session);
+    cookie = cookie_value(s, http, app, session);
+    if (!cookie) {
+        origin_refuse_with(http, ERR_UNAVAILABLE,
+                           "it cannot be seen which user of this machine the browser is run by");
+        return;
+    }
     cookie = cookie ? arena_printf(&http->arena, COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict",
                                    cookie)
                     : NULL;
@@ -204,6 +283,41 @@ static void enter(struct server *s, struct httpd_request *http, const char *app)
                     5, NULL);
     else
         httpd_reply(http, 503, NULL, NULL, 0, NULL);
+}
+
+/* Nothing is opened by a page that leads a browser to the console: not in the user's name, with
+ * whatever the address asks of the program. */
+bool apps_asks_first(struct server *s, struct httpd_request *http)
+{
+    static const struct httpd_header headers[] = {
+        {"Cache-Control", "no-store"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Content-Security-Policy",
+         "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}};
+    const struct server_mount *mount = front_find_mount(s, http->path);
+    struct buf page = BUF_INIT(ANSWER_LIMIT_BYTES);
+    struct blob *body;
+
+    if (!mount || !mount->is_app || !is_led_here(http))
+        return false;
+    buf_adds(&page, "<!doctype html><html lang=en><meta charset=utf-8><title>muster</title>"
+                    "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:40em;margin:4em auto;"
+                    "padding:0 1em;color-scheme:light dark}</style>"
+                    "<p>Another page leads to this program of yours.</p>"
+                    "<p lang=zh>另一个网页指向您的这个程序。</p><p><a id=open href=\"");
+    html_escape(&page, http->path);
+    buf_adds(&page, *http->query ? "?" : "");
+    html_escape(&page, http->query);
+    buf_adds(&page, "\">Open 打开 <code>");
+    html_escape(&page, http->path);
+    buf_adds(&page, "</code></a></p></html>");
+    body = page.failed ? NULL : blob_from_buf(&page);
+    httpd_reply(http, body ? 200 : 503, "text/html; charset=utf-8", headers, ELEMS(headers), body);
+    blob_unref(body);
+    buf_release(&page);
+    return true;
 }
 
 bool apps_admits(struct server *s, struct httpd_request *http, const char *app)
@@ -230,9 +344,12 @@ void apps_handle(struct server *s, struct httpd_request *http, const char *app)
         enter(s, http, app);
         return;
     }
-    mount = app_of(s, http->path, of_path);
+    mount = app_of(s, &http->arena, http->path, of_path);
     if (!mount || strcmp(of_path, app) != 0)
-        origin_refuse_with(http, ERR_NOT_FOUND, "there is no such path at this origin");
+        origin_refuse_with(
+            http, ERR_NOT_FOUND,
+            "there is no such path at this origin; what was here is gone, or is another "
+            "now: open it from the console");
     else if (!knows(s, http, app, &caller))
         send_to_console(http, http->path);
     else

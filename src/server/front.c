@@ -13,6 +13,7 @@
 #include "server/impersonate.h"
 #include "server/local.h"
 #include "server/login.h"
+#include "server/machine_access.h"
 #include "server/rbac.h"
 #include "server/tokens.h"
 
@@ -164,6 +165,17 @@ static bool caller_may(const struct mount_request *r, const char *verb, const ch
     return what.resource && rbac_allows(m->server, &r->http->arena, m->caller, &what);
 }
 
+static int caller_enters(const struct mount_request *r, const struct json *pod, struct err *err)
+{
+    const struct mounted *m = container_of(r, struct mounted, request);
+    struct server_request as = {.arena = &r->http->arena,
+                                .caller = m->caller,
+                                .server = m->server,
+                                .route = {.ns = object_namespace(pod)}};
+
+    return machine_access_enter(&as, pod, err);
+}
+
 static struct transport *callers_transport(const struct mount_request *r)
 {
     const struct mounted *m = container_of(r, struct mounted, request);
@@ -182,25 +194,40 @@ const struct server_mount *front_find_mount(const struct server *s, const char *
     return NULL;
 }
 
+const struct mount_request *front_mount_request(struct server *s, struct httpd_request *http,
+                                                const struct caller *caller)
+{
+    struct mounted *m = arena_alloc(&http->arena, sizeof(*m));
+
+    if (!m)
+        return NULL;
+    *m = (struct mounted){.request = {.http = http,
+                                      .may = caller_may,
+                                      .enter = caller_enters,
+                                      .transport = callers_transport,
+                                      .session = http->session,
+                                      .user = caller_share(caller)},
+                          .server = s,
+                          .caller = caller};
+    return &m->request;
+}
+
 void front_run_mount(struct server *s, struct httpd_request *http, const struct caller *caller,
                      const struct server_mount *mount)
 {
-    struct mounted m = {.request = {.http = http,
-                                    .may = caller_may,
-                                    .transport = callers_transport,
-                                    .session = http->session,
-                                    .user = caller_share(caller)},
-                        .server = s,
-                        .caller = caller};
+    const struct mount_request *r = front_mount_request(s, http, caller);
 
-    mount->fn(mount->arg, &m.request);
+    if (r)
+        mount->fn(mount->arg, r);
+    else
+        httpd_reply(http, 503, NULL, NULL, 0, NULL);
 }
 
 static bool is_mounted(struct server *s, struct httpd_request *http, const struct caller *caller)
 {
     const struct server_mount *mount = front_find_mount(s, http->path);
 
-    if (mount && mount->app_parts)
+    if (mount && mount->is_app)
         apps_refuse(http);
     else if (mount)
         front_run_mount(s, http, caller, mount);
@@ -229,6 +256,8 @@ static bool is_page(struct server *s, struct httpd_request *http)
     if (!s->pages.wants || login_is_open(http) ||
         !s->pages.wants(http->method, http->path, httpd_header(http, "Accept")))
         return false;
+    if (apps_asks_first(s, http))
+        return true;
     s->pages.handle(s->pages.arg, &r);
     return true;
 }
@@ -259,11 +288,9 @@ int server_mount_pulling(struct server *s, const char *prefix, mount_fn *fn, voi
 
 int server_mount_app(struct server *s, const char *prefix, const struct server_app *app)
 {
-    return add_mount(s, &(struct server_mount){.prefix = prefix,
-                                               .fn = app->fn,
-                                               .arg = app->arg,
-                                               .app_parts = app->parts,
-                                               .signed_out = app->signed_out});
+    return add_mount(
+        s, &(struct server_mount){
+               .prefix = prefix, .fn = app->fn, .arg = app->arg, .is_app = true, .app = *app});
 }
 
 static void handle(void *arg, struct httpd_request *http)

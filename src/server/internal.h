@@ -21,12 +21,13 @@ struct server_mount {
     const char *prefix;
     mount_fn *fn;
     void *arg;
-    bool pulls;         /* bodies: server_mount_pulling */
-    unsigned app_parts; /* > 0: at origins of their own, and nowhere else (apps.h) */
-    void (*signed_out)(void *arg, uint64_t session);
+    bool pulls;  /* bodies: server_mount_pulling */
+    bool is_app; /* at origins of their own, and nowhere else (apps.h) */
+    struct server_app app;
 };
 
-#define APP_TICKETS 16u
+#define APP_TICKETS_OF_SESSION 4u
+#define APP_TICKETS (APP_TICKETS_OF_SESSION * SESSIONS_LIMIT)
 
 struct app_ticket { /* apps.c */
     char ticket[SESSION_CODE_SIZE], app[ORIGIN_APP_SIZE];
@@ -367,6 +368,9 @@ void front_close(struct server *s);
 /* Whether this is the owner's token, or one of a service account. */
 bool front_knows_token(struct server *s, struct arena *a, const char *given,
                        const struct caller **ret);
+/* As the caller's, in the request's arena; NULL when out of memory. */
+const struct mount_request *front_mount_request(struct server *s, struct httpd_request *http,
+                                                const struct caller *caller) must_check;
 /* Has the mount answer, with the rights of the caller. */
 void front_run_mount(struct server *s, struct httpd_request *http, const struct caller *caller,
                      const struct server_mount *mount);

@@ -63,8 +63,9 @@ static void on_ended(void *arg, uint64_t id)
     if (s->pages.signed_out)
         s->pages.signed_out(s->pages.live, id);
     for (size_t i = 0; i < s->mounts_len; i++)
-        if (s->mounts[i].signed_out)
-            s->mounts[i].signed_out(s->mounts[i].arg, id);
+        if (s->mounts[i].is_app)
+            s->mounts[i].app.signed_out(s->mounts[i].arg, id);
+    apps_forget(s, id);
     sessions_end_login(s, id);
     if (s->httpd)
         httpd_end_session(s->httpd, id, s->signing_out);
@@ -214,7 +215,7 @@ bool login_handle(struct server *s, struct httpd_request *http, const struct cal
                 http, ERR_BAD_REQUEST,
                 "a program is opened for who signed in: leave the Impersonate headers out");
         else
-            apps_open(s, http);
+            apps_open(s, http, caller);
         return true;
     case PATH_NONE:
         break;

@@ -110,6 +110,30 @@ static int ask(struct server_request *r, const struct json *object, struct wish 
     return !wish.name || may_use(r, wish.name) ? 0 : refuse(r, r->route.kind, object, wish, err);
 }
 
+/* Who may make pods may have them act as any account of the namespace; a template is no way around
+ * that right. */
+static int check_account(struct server_request *r, const struct json *next, const struct json *spec,
+                         struct err *err)
+{
+    const char *account = json_get_string(spec, "serviceAccountName",
+                                          json_get_string(spec, "serviceAccount", ""));
+    const struct access what = {.verb = "create",
+                                .group = "",
+                                .resource = kind_pod.plural,
+                                .subresource = "",
+                                .ns = r->route.ns,
+                                .name = ""};
+
+    if (!*account || r->route.kind == &kind_pod ||
+        rbac_allows(r->server, r->arena, r->caller, &what))
+        return 0;
+    return err_set(
+        err, ERR_FORBIDDEN,
+        "%s \"%s\" is forbidden: User \"%s\" cannot create pods, which having them act as "
+        "the service account \"%s\" needs",
+        resource_name(r->arena, r->route.kind), object_name(next), r->caller->user, account);
+}
+
 /* Every pod's spec in it, wherever the kind has them. */
 static int check_specs(struct server_request *r, const struct json *next, const struct json *at,
                        struct err *err)
@@ -120,6 +144,8 @@ static int check_specs(struct server_request *r, const struct json *next, const 
         rc = ask(r, next, privileged_wish(at), err);
         if (rc == 0)
             rc = ask(r, next, folder_wish(at), err);
+        if (rc == 0)
+            rc = check_account(r, next, at, err);
     }
     json_each (child, at)
         if (rc == 0)
@@ -384,11 +410,19 @@ static void set_user(struct arena *a, struct json *pod, const struct namespace_u
     set_mark(a, pod, user->uid);
 }
 
+/* Of what is made: its controller's, or (RUN_AS_NAMESPACE) as its maker says. */
+static int64_t first_mark(const struct server_request *r, const struct json *next)
+{
+    int64_t mark = controllers_mark(r, next);
+
+    return mark == NO_MARK && is_marked(next) ? NAMESPACES_OWN : mark;
+}
+
 static int admit_pod(struct server_request *r, const struct json *old, struct json *pod,
                      bool dry_run, struct err *err)
 {
     struct user_check c = {.request = r, .object = pod};
-    int64_t mark = old ? mark_of(old) : controllers_mark(r, pod);
+    int64_t mark = old ? mark_of(old) : first_mark(r, pod);
     int rc;
 
     if (old) {
@@ -414,7 +448,7 @@ static int admit_maker(struct server_request *r, const struct json *old, struct 
                        bool dry_run, struct err *err)
 {
     struct user_check c = {.request = r, .object = next};
-    int64_t mark = old ? mark_of(old) : controllers_mark(r, next);
+    int64_t mark = old ? mark_of(old) : first_mark(r, next);
     bool removed = mark != NO_MARK && old && !is_marked(next);
     bool rewritten = is_rewritten(r, old, next) && !may_be_anyone(r);
     int rc = 0;
@@ -466,11 +500,16 @@ int machine_access_check(struct server_request *r, const struct json *old, struc
         return rc;
     if (k == &kind_namespace)
         return admit_namespace(r, old, next, err);
-    if (!r->server->root_pods)
-        return 0;
-    if (k == &kind_pod)
+    if (r->server->root_pods && k == &kind_pod)
         return admit_pod(r, old, next, dry_run, err);
-    return makes_pods(k) ? admit_maker(r, old, next, dry_run, err) : 0;
+    if (r->server->root_pods && makes_pods(k))
+        return admit_maker(r, old, next, dry_run, err);
+    if (!old && is_marked(next))
+        return err_set(err, ERR_BAD_REQUEST,
+                       "metadata.annotations[" ANNOTATION_RUN_AS "]: leave it out: %s",
+                       r->server->root_pods ? "no pods are made of this"
+                                            : "pods run as the user of the daemon here");
+    return 0;
 }
 
 /* A job's launcher is in its workers anyway. */

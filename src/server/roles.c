@@ -51,7 +51,7 @@ static const struct {
     {LEVEL_ADMIN, "authorization.k8s.io", "localsubjectaccessreviews", "create"},
     {LEVEL_NOTEBOOK, "batch.tensorstack.dev,tensorstack.dev",
      "pytorchtrainingjobs,mpijobs,tensorboards", READ ",create,update,patch,delete"},
-    {LEVEL_NOTEBOOK, "", "pods", READ ",create,update,patch,delete"},
+    {LEVEL_NOTEBOOK, "", "pods", READ ",delete"}, /* making them would be using any account */
     {LEVEL_NOTEBOOK, "", "pods/log,events,persistentvolumeclaims,services,configmaps", READ},
     {LEVEL_NOTEBOOK, "scheduler.tensorstack.dev", "podgroups,queues", READ},
     {LEVEL_CLUSTER_ADMIN, "*", "*", "*"},

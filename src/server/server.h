@@ -12,6 +12,7 @@
 #include "net/sessions.h"
 #include "store/store.h"
 
+struct kind;
 struct server;
 
 struct server_options {
@@ -56,8 +57,11 @@ int server_mount_pulling(struct server *s, const char *prefix, mount_fn *fn, voi
 /* The same for programs that are shown in the browser, each at an origin of its own that has
  * nothing of ours (server/apps.h). */
 struct server_app {
-    unsigned parts; /* of the path behind the prefix that say which program: 2 is NAMESPACE/NAME */
+    unsigned parts;     /* of the path behind the prefix that say which program: the first is */
+    unsigned name_part; /* a namespace, and this one the name of */
+    const struct kind *kind; /* an object of this kind, to which the origin belongs */
     mount_fn *fn;
+    int (*may_open)(const struct mount_request *r, const char *path, struct err *err);
     void (*signed_out)(void *arg, uint64_t session);
     void *arg;
 };

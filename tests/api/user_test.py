@@ -8,9 +8,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
+import app_client  # noqa: E402
 import harness  # noqa: E402
 
 NAMESPACES = "/api/v1/namespaces"
@@ -43,6 +45,25 @@ def template(what, index=0):
     return what["spec"]["replicaSpecs"][index]["template"]["spec"]
 
 
+# Wants its token, and says who it is.
+JUPYTER = """#!/usr/bin/python3
+import http.server, os, sys
+options = dict(a.lstrip("-").split("=", 1) for a in sys.argv[1:] if "=" in a)
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args): pass
+    def do_GET(self):
+        known = self.headers.get("Authorization") == "token " + os.environ["JUPYTER_TOKEN"]
+        self.send_response(200 if known else 403)
+        self.end_headers()
+        self.wfile.write(str(os.getuid()).encode())
+http.server.ThreadingHTTPServer(("127.0.0.1", int(options["ServerApp.port"])), Handler).serve_forever()
+"""
+
+
+class Browser(app_client.AppClient, unittest.TestCase):
+    daemon = None
+
+
 class Users(harness.WithDaemon):
     """Accounts that may do everything in the namespaces a and b, the one's in the one's."""
 
@@ -52,6 +73,10 @@ class Users(harness.WithDaemon):
         cls.folder, cls.binary = tempfile.mkdtemp(prefix="muster-user-"), harness.BIN
         os.chmod(cls.folder, 0o755)
         harness.BIN = shutil.copy(harness.BIN, cls.folder)
+        jupyter = pathlib.Path(cls.folder, "jupyter-lab")
+        jupyter.write_text(JUPYTER)
+        jupyter.chmod(0o755)
+        cls.environment = {"PATH": f"{cls.folder}:{os.environ['PATH']}"}
         super().setUpClass()
         cls.tokens = {}
         for ns in "ab":
@@ -75,6 +100,8 @@ class Users(harness.WithDaemon):
         cls.tokens[ns, name] = cls.daemon.call("POST", f"{accounts}/{name}/token", {})["status"]["token"]
 
     def setUp(self):
+        self.browser = Browser()
+        self.browser.daemon = self.daemon
         self.pods = harness.PODS.format(ns="a")
         self.jobs = harness.JOBS.format(ns="a")
 
@@ -313,6 +340,46 @@ class Users(harness.WithDaemon):
         self.daemon.wait_phase("mine", "Succeeded", ns="a")
         (name,) = self.daemon.pods("mine", ns="a")
         self.assertEqual(self.daemon.log(name, ns="a"), "0\n")
+
+    def test_a_job_is_run_again_as_who_it_was_run_as(self):
+        self.make(self.jobs, job("mine", "id -u"))
+        self.daemon.wait_phase("mine", "Succeeded", ns="a")
+        for words, number in (((), self.number("a")), (("--own",), 0)):
+            name = f"again-{len(words)}"
+            done = subprocess.run([harness.BIN, "rerun", "mine", "--name", name, "-n", "a", "--detach", *words, "--kubeconfig",
+                                   self.daemon.kubeconfig(self.daemon.token)], capture_output=True, text=True,
+                                  timeout=harness.PATIENCE)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.daemon.wait_phase(name, "Succeeded", ns="a")
+            (made,) = self.daemon.pods(name, ns="a")
+            self.assertEqual(self.daemon.log(made, ns="a"), f"{number}\n")
+        # A number is still muster's alone to write, and the word is good for what pods are made of.
+        asked = {"annotations": {"muster.dev/run-as": "namespace"}}
+        found = self.daemon.call("POST", self.pods, {**pod("asked", "true", schedulerName="nobody"),
+                                                     "metadata": {"name": "asked", **asked}})
+        self.check_restricted(found)
+        status, _ = self.daemon.request("POST", f"{NAMESPACES}/a/configmaps", {"metadata": {"name": "asked", **asked}})
+        self.assertEqual(status, 400)
+
+    def test_a_notebook_of_the_owners_is_entered_as_its_pod_is(self):
+        books = "/apis/tensorstack.dev/v1beta1/namespaces/a/notebooks"
+
+        def entered(name, token):
+            own = self.browser.enter(f"/notebook/a/{name}/", self.browser.sign_in(token))
+            return self.browser.ask("GET", f"/notebook/a/{name}/", headers=own)[::2]
+        for name, make in (("owners", self.daemon.call), ("mine", lambda _, *what: self.make(*what))):
+            make("POST", books, {"metadata": {"name": name}, "spec": {"type": "jupyter", "template": {"spec": {"containers": [
+                {"name": "notebook", "image": "none"}]}}}})
+            self.daemon.wait_for(books, lambda found: found[name].get("status", {}).get("phase") == "Running",
+                                 f"{name} to run")
+        guest = self.tokens["a", "guest"]
+        self.assertEqual(entered("owners", self.daemon.token), (200, b"0"))
+        self.assertEqual(entered("mine", guest), (200, str(self.number("a")).encode()))
+        status, body = entered("owners", guest)
+        self.assertEqual(status, 403, body)
+        self.assertIn('named "anyuser"', json.loads(body)["message"])
+        self.assertEqual(self.daemon.list(f"{NAMESPACES}/a/secrets"), [])
+        self.daemon.call("DELETE", books)
 
     def test_a_tensorboard_of_the_guests(self):
         spec = {"logDir": {"pvc": [{"name": "runs"}]}}

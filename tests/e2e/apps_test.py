@@ -4,6 +4,11 @@ who may."""
 import hashlib
 import http.client
 import json
+import os
+import socket
+import subprocess
+import sys
+import unittest
 
 import app_client
 import harness
@@ -37,6 +42,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(bytes([i]) * (1 << 20))
         elif self.path == "/away":
             self.answer({}, 302, Location="/here")
+        elif self.path == "/never":
+            threading.Event().wait()
+        elif self.path == "/interim":
+            while True:
+                self.wfile.write(b"HTTP/1.1 100 Continue\\r\\n\\r\\n")
+        elif self.path == "/policy":
+            self.answer({}, **{"Content-Security-Policy":
+                "img-src 'none'; report-uri http://127.0.0.1:1/, Report-To elsewhere;font-src 'none'"})
         else:
             self.answer({"path": self.path, "headers": dict(self.headers)})
     def do_PUT(self):
@@ -188,16 +201,137 @@ class Apps(app_client.AppClient, harness.WithDaemon):
         status, _, body = self.ask("PUT", self.path + "refuse", b"x" * MEGABYTE, {**own, "Origin": f"http://{own['Host']}"})
         self.assertEqual((status, json.loads(body)), (413, {"refused": MEGABYTE}))
 
+    def let_in(self, name, *rules):
+        """A new account's token."""
+        accounts, rbac = "/api/v1/namespaces/default/serviceaccounts", "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+        self.daemon.call("POST", accounts, {"metadata": {"name": name}})
+        self.daemon.call("POST", f"{rbac}/roles", {"metadata": {"name": name}, "rules": [
+            {"apiGroups": [""], **rule} for rule in rules]})
+        self.daemon.call("POST", f"{rbac}/rolebindings", {
+            "metadata": {"name": name}, "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name}})
+        return self.daemon.call("POST", f"{accounts}/{name}/token", {})["status"]["token"]
+
+    def refused(self, path, session):
+        status, _, body = self.ask("POST", "/console/v1/open", json.dumps({"path": path}), session)
+        return status, json.loads(body).get("message")
+
     def test_who_may_not_forward_ports_is_refused(self):
-        self.daemon.call("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "viewer"}})
-        self.daemon.call("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings", {
-            "metadata": {"name": "viewer"}, "subjects": [{"kind": "ServiceAccount", "name": "viewer", "namespace": "default"}],
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}})
-        token = self.daemon.call("POST", "/api/v1/namespaces/default/serviceaccounts/viewer/token", {})["status"]["token"]
-        own = self.enter(self.path, self.sign_in(token))
-        status, _, body = self.ask("GET", self.path, headers=own)
+        session = self.sign_in(self.let_in("viewer", {"resources": ["*"], "verbs": ["get", "list", "watch"]}))
+        status, message = self.refused(self.path, session)
         self.assertEqual(status, 403)
-        self.assertIn("pods/portforward", json.loads(body)["message"])
+        self.assertIn("pods/portforward", message)
+        # nor does he learn what is there
+        self.assertEqual(self.refused(self.path.replace("web", "nothing"), session)[0], 403)
+
+    def test_a_right_to_one_pods_ports(self):
+        rule = {"resources": ["pods/portforward"], "verbs": ["create"], "resourceNames": ["web"]}
+        session = self.sign_in(self.let_in("one", rule))
+        self.assertEqual(self.ask("GET", self.path, headers=self.enter(self.path, session))[0], 200)
+        self.assertEqual(self.refused(self.path.replace("web", "other"), session)[0], 403)
+
+    def test_others_who_open_programs_void_nobodys_way_in(self):
+        rule = {"resources": ["pods/portforward"], "verbs": ["create"]}
+        session = self.sign_in(self.let_in("busy", rule))
+        host, way = self.open(self.path, self.sign_in())
+        for _ in range(40):
+            self.open(self.path, session)
+        status, headers, _ = self.ask("GET", way, headers={"Host": host})
+        self.assertEqual(status, 200)
+        self.assertIn("Set-Cookie", headers)
+
+    def begin(self, path, own):
+        """A request that is sent, and nothing read."""
+        client = socket.create_connection(("127.0.0.1", self.daemon.port), timeout=harness.PATIENCE)
+        lines = "".join(f"{name}: {value}\r\n" for name, value in own.items())
+        client.sendall(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
+        return client
+
+    def test_who_leaves_holds_nothing(self):
+        own = self.enter(self.path)
+        for _ in range(300):
+            self.begin(self.path + "never", own).close()
+        harness.wait_until(lambda: self.ask("GET", self.path, headers=own)[0] == 200, "room")
+
+    def test_one_account_or_program_leaves_room(self):
+        guest = self.enter(self.path, self.sign_in(self.let_in("greedy", {"resources": ["pods/portforward"],
+                                                                          "verbs": ["create"]})))
+        own = self.enter(self.path)
+        for name, most in ((guest, 32), (own, 64)):
+            held = []
+            while len(held) <= most and self.ask("GET", self.path, headers=name)[0] == 200:
+                held.append(self.begin(self.path + "never", name))
+                harness.wait_until(lambda: self.never() >= len(held), "the program to be asked")
+            self.assertEqual(len(held), most)
+            if name is guest:
+                self.assertEqual(self.ask("GET", self.path, headers=own)[0], 200)
+            for one in held:
+                one.close()
+            harness.wait_until(lambda: self.never() == 0, "the program to be left")
+        held = [self.socket(self.path + "ws", guest) for _ in range(33)]
+        self.assertEqual([one.status for one in held], [101] * 32 + [429])
+        mine = self.socket(self.path + "ws", own)
+        self.assertEqual(mine.status, 101)
+        for one in (*held, mine):
+            one.close()
+
+    def never(self):
+        """How many connections the daemon has to the program."""
+        with open("/proc/net/tcp", encoding="ascii") as lines:
+            return sum(line.split()[2].endswith(f":{self.port:04X}") and line.split()[3] == "01" for line in lines)
+
+    def test_a_program_that_never_comes_to_its_answer(self):
+        self.assertEqual(self.ask("GET", self.path + "interim", headers=self.enter(self.path))[0], 502)
+
+    def test_a_cookie_is_of_the_object_and_not_of_its_name(self):
+        pods, path = harness.PODS.format(ns="default"), "/app/default/pods/again/80/"
+        made = {"metadata": {"name": "again"}, "spec": {"schedulerName": "nobody", "containers": [
+            {"name": "c", "image": "none", "command": ["true"]}]}}
+        entered = []
+        for _ in range(2):
+            self.daemon.call("POST", pods, made)
+            entered.append(self.enter(path))
+            self.assertEqual(self.ask("GET", path, headers=entered[0])[0], 404 if len(entered) == 2 else 503)
+            if len(entered) == 2:
+                self.assertEqual(self.ask("GET", path, headers={**entered[1], "Cookie": entered[0]["Cookie"]})[0], 401)
+            self.daemon.call("DELETE", f"{pods}/again?gracePeriodSeconds=0")
+            self.daemon.wait_for(pods, lambda found: True if "again" not in found else None)
+        self.assertNotEqual(entered[0]["Host"], entered[1]["Host"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be another user")
+    def test_another_users_cookie_is_worth_nothing(self):
+        own = self.enter(self.path)
+        script = """if True:
+            import encodings.idna, os, socket, sys
+            os.setuid(int(sys.argv[1]))
+            client = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+            client.sendall(sys.argv[3].encode())
+            print(client.recv(1000).split()[1].decode())
+        """
+        text = f"GET {self.path} HTTP/1.1\r\nHost: {own['Host']}\r\nCookie: {own['Cookie']}\r\n\r\n"
+        answers = [subprocess.run([sys.executable, "-c", script, str(user), str(self.daemon.port), text], check=True,
+                                  capture_output=True, text=True, timeout=harness.PATIENCE).stdout for user in (0, 65534)]
+        self.assertEqual(answers, ["200\n", "401\n"])
+
+    def test_a_page_at_another_port_of_the_host_asks_nothing(self):
+        own = self.enter(self.path)
+        for site, wanted in (("none", 200), ("same-origin", 200), ("same-site", 401), ("cross-site", 401)):
+            self.assertEqual(self.ask("GET", self.path, headers={**own, "Sec-Fetch-Site": site})[0], wanted, site)
+
+    def test_a_page_elsewhere_opens_no_program(self):
+        for site, opens in (("none", True), ("same-origin", True), ("same-site", False), ("cross-site", False)):
+            status, headers, page = self.ask("GET", self.path + "?a=\"<b>", headers={"Accept": "text/html", "Sec-Fetch-Site": site})
+            self.assertEqual((status, headers["Cross-Origin-Opener-Policy"]), (200, "same-origin"))
+            self.assertEqual(b"<script" in page, opens, site)
+            if not opens:
+                self.assertIn(f'href="{self.path}?a=&quot;&lt;b&gt;"'.encode(), page)
+                self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+
+    def test_a_policy_tells_nobody_of_breaches(self):
+        _, headers, _ = self.ask("GET", self.path + "policy", headers=self.enter(self.path))
+        policy = headers.get_all("Content-Security-Policy")
+        self.assertEqual(policy[0].replace(" ", ""), "img-src'none';,;font-src'none'")
+        self.assertIn("default-src 'self'", policy[1])
 
 
 if __name__ == "__main__":

@@ -127,11 +127,54 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
         kubectl = str(KUBECTL)
         self.assertIn("nb-nb", self.tell(kubectl, "get", "pods", own=own)["out"])
         self.assertEqual(self.tell(kubectl, "auth", "can-i", "create", "pytorchtrainingjobs", own=own)["out"], "yes\n")
-        for verb, what, ns in (("list", "secrets", "default"), ("list", "pods", "kube-system"),
+        for verb, what, ns in (("list", "secrets", "default"), ("list", "pods", "kube-system"), ("create", "pods", "default"),
                                ("create", "rolebindings", "default")):
             self.assertEqual(self.tell(kubectl, "auth", "can-i", verb, what, "-n", ns, own=own)["out"].strip(), "no")
         muster = os.environ.get("MUSTER_BIN", str(harness.ROOT / "build/muster"))
         self.assertNotIn("error", self.tell(muster, "ps", own=own)["out"].lower())
+
+    def test_the_token_is_nowhere_in_the_api(self):
+        self.start()
+        token = self.tell("sh", "-c", "echo $JUPYTER_TOKEN")["out"].strip()
+        self.assertRegex(token, "^[0-9a-f]{64}$")
+        for path in ("/api/v1/secrets", "/api/v1/pods", NOTEBOOKS):
+            self.assertNotIn(token, json.dumps(self.daemon.call("GET", path)))
+        self.assertFalse([s for s in self.daemon.list("/api/v1/secrets") if s["metadata"]["name"].startswith("nb")])
+
+    def test_what_another_made_is_not_its_own(self):
+        rbac, accounts = "/apis/rbac.authorization.k8s.io/v1/namespaces/default", "/api/v1/namespaces/default/serviceaccounts"
+        service = {"metadata": {"name": "managed-notebook-http-nb"}, "spec": {"ports": [{"port": 80}], "clusterIP": "None"}}
+        for path, body in ((f"{rbac}/roles", {"metadata": {"name": "nb-nb"}, "rules": [
+                {"apiGroups": [""], "resources": ["secrets"], "verbs": ["*"]}]}),
+                (accounts, {"metadata": {"name": "nb-nb"}}), (harness.SERVICES.format(ns="default"), service)):
+            kind = self.daemon.call("POST", path, body)["kind"]
+            name = body["metadata"]["name"]
+            self.daemon.call("POST", NOTEBOOKS, notebook("nb"))
+            said = self.daemon.wait_for(NOTEBOOKS, lambda found: found["nb"]["status"] if "not its own" in found["nb"].get(
+                "status", {}).get("message", "") else None, f"the {kind} to be told of")
+            self.assertIn(f"{kind} {name}".lower(), said["message"].lower())
+            self.assertIn(said["reason"], ("Refused", "NameTaken"))
+            self.assertEqual(self.daemon.list(harness.PODS.format(ns="default")), [])
+            self.daemon.call("DELETE", f"{NOTEBOOKS}/nb")
+            self.daemon.call("DELETE", f"{path}/{name}")
+            self.tearDown()
+
+    def test_an_account_in_its_template_needs_the_right_to_make_pods(self):
+        rbac, accounts = "/apis/rbac.authorization.k8s.io/v1/namespaces/default", "/api/v1/namespaces/default/serviceaccounts"
+        self.daemon.call("POST", accounts, {"metadata": {"name": "maker"}})
+        self.daemon.call("POST", f"{rbac}/roles", {"metadata": {"name": "maker"}, "rules": [
+            {"apiGroups": ["tensorstack.dev"], "resources": ["notebooks"], "verbs": ["*"]}]})
+        self.daemon.call("POST", f"{rbac}/rolebindings", {
+            "metadata": {"name": "maker"}, "subjects": [{"kind": "ServiceAccount", "name": "maker", "namespace": "default"}],
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "maker"}})
+        token = self.daemon.call("POST", f"{accounts}/maker/token", {})["status"]["token"]
+        what = notebook("nb", suspend=True)
+        what["spec"]["template"]["spec"]["serviceAccountName"] = "other"
+        status, body = self.daemon.request("POST", NOTEBOOKS, what, headers={"Authorization": f"Bearer {token}"})
+        self.assertEqual(status, 403)
+        self.assertIn("cannot create pods", json.loads(body)["message"])
+        del what["spec"]["template"]["spec"]["serviceAccountName"]
+        self.assertEqual(self.daemon.request("POST", NOTEBOOKS, what, headers={"Authorization": f"Bearer {token}"})[0], 201)
 
     def test_who_may_only_look_does_not_open_it(self):
         self.start()
@@ -140,8 +183,8 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
             "metadata": {"name": "viewer"}, "subjects": [{"kind": "ServiceAccount", "name": "viewer", "namespace": "default"}],
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}})
         token = self.daemon.call("POST", "/api/v1/namespaces/default/serviceaccounts/viewer/token", {})["status"]["token"]
-        own = self.enter("/notebook/default/nb/", self.sign_in(token))
-        status, _, body = self.ask("GET", "/notebook/default/nb/", headers=own)
+        status, _, body = self.ask("POST", "/console/v1/open", json.dumps({"path": "/notebook/default/nb/"}),
+                                   self.sign_in(token))
         self.assertEqual(status, 403)
         self.assertIn("pods/exec", json.loads(body)["message"])
 

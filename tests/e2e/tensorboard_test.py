@@ -164,6 +164,10 @@ class Boards(app_client.AppClient, harness.DaemonTest):
         program = re.match("/tensorboard/[^/]+/[^/?]+", path)
         if not program:
             return self.ask(method, path, body, {"Authorization": f"Bearer {self.daemon.token}", **(headers or {})})
+        session = session or self.sign_in()
+        opened = self.ask("POST", "/console/v1/open", json.dumps({"path": program[0] + "/"}), session)
+        if opened[0] != 201:
+            return opened
         own = self.enter(program[0] + "/", session)
         origin = {"Origin": f"http://{own['Host']}"} if method == "POST" else {}
         return self.ask(method, path, body, {**own, **origin, **(headers or {})})
@@ -338,6 +342,7 @@ class Proxy(Boards):
         self.assertEqual(self.ask("POST", "/tensorboard/default/b/post", "x", own)[0], 403)
         self.assertEqual(self.ask("POST", "/tensorboard/default/b/post", "x", {**own, **mine})[0], 200)
         # One program's cookie is not another's; the ticket was good once; without a cookie it is the console's turn.
+        self.daemon.call("POST", BOARDS, board("other", logDir=folder(), suspend=True))
         other = self.enter("/tensorboard/default/other/", session)
         self.assertNotEqual(own["Host"], other["Host"])
         for headers in ({**own, "Cookie": other["Cookie"]}, {**own, "Cookie": own["Cookie"][:-1]}, {"Host": own["Host"]},

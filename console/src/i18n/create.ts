@@ -72,6 +72,7 @@ export const createTexts = texts({
     chooseFile: "选择文件",
     load: "导入",
     rerunDiff: "与原 Job 的不同",
+    runAsMe: "以我的身份运行，而不是命名空间的用户。这是他人编写的 Job，请先阅读它运行的内容。",
     wontFit: "无法调度：资源不足。请求 {asked}，单个节点最多 {has}，此 Job 将一直等待。",
     nothingWrong: "没有发现错误",
     wontFitAll:
@@ -160,6 +161,8 @@ export const createTexts = texts({
     chooseFile: "Choose a file",
     load: "Import",
     rerunDiff: "Changes from the original",
+    runAsMe:
+      "Run it as me, not as the namespace's user. Somebody else wrote this job: read first what it runs.",
     wontFit: "This job will never start: it requests {asked}, and the largest node has {has}.",
     nothingWrong: "No errors found",
     wontFitAll:

@@ -160,8 +160,28 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "Queue is open": "队列已打开",
   "More than 90% of the queue's quota is in use": "队列的配额已使用 90% 以上",
   "Queue has sufficient resource quota": "队列的配额充足",
-  "Paused: {}; spec.runMode.pause.enabled: false lets it go on":
-    "已暂停：{1}；将 spec.runMode.pause.enabled 设为 false 可继续运行",
+  "Job has exceeded the specified maximal number of failed indexes":
+    "失败的索引数超过了 maxFailedIndexes",
+  "Matched rules at index {}": "符合第 {1} 条规则",
+  "Job has failed indexes": "有索引失败",
+  "Job has reached the specified backoff limit": "重试次数达到了 backoffLimit",
+  "Job was active longer than specified deadline": "运行时间超过了 activeDeadlineSeconds",
+  "Reached expected number of succeeded pods": "成功的 Pod 已达到所需数量",
+  "Job suspended": "Job 已暂停",
+  "Job resumed": "Job 已恢复",
+  "Job completed": "Job 已完成",
+  "Deleted pod: {}": "已删除 Pod：{1}",
+  "Created pod: {}": "已创建 Pod：{1}",
+  "Error creating: {}": "创建失败：{1}",
+  "Missed scheduled time to start a job: {}": "错过了计划的启动时间：{1}",
+  "Not starting job because prior execution is running and concurrency policy is Forbid":
+    "上一次执行仍在运行，而 concurrencyPolicy 为 Forbid，因此不启动 Job",
+  "Created job {}": "已创建 Job {1}",
+  "Container {} for pod {}/{} failed with exit code {} matching {} rule at index {}":
+    "Pod {2}/{3} 的容器 {1} 以退出码 {4} 失败，符合第 {6} 条 {5} 规则",
+  "Pod {}/{} has condition {} matching {} rule at index {}":
+    "Pod {1}/{2} 的状况 {3} 符合第 {5} 条 {4} 规则",
+  "Paused: {}; spec.{}: false lets it go on": "已暂停：{1}；设置 spec.{2}: false 可继续运行",
   "Deleted: {}": "已删除：{1}",
   // core/schedule_words.c
   "its size": "它的大小",
@@ -276,7 +296,6 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "{} has ended by itself; it is started again.": "{1} 自行结束，将重新启动。",
   "{}; it is tried again.": "{1+}；将重试。",
   "The pod is being made.": "正在创建 Pod。",
-  "Nobody tells here when it is used.": "此处无法得知它是否被使用。",
   "Its {} is refused: {}": "它的 {1} 被拒绝创建：{2}",
   "{} is starting and does not answer yet.": "{1} 正在启动，尚未响应。",
   "Every port for pods is taken.": "可供 Pod 使用的端口已全部占用。",
@@ -290,7 +309,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "本机没有安装 JupyterLab：muster notebook --setup 会从 PyPI 安装；也可以 pip install jupyterlab，使 jupyter-lab 位于 muster up 的 PATH 或虚拟环境中。每隔几分钟会再查找一次；暂停后恢复会立即查找。",
   "Nobody has used it for {}.": "{1} 内无人使用。",
   "It is never idle here.": "此处从不视为闲置。",
-  "On a cluster nobody sees whether it is used.": "在集群上无法得知是否有人使用。",
+  "Nothing here sees whether it is used.": "此处无法得知它是否被使用。",
   "It is suspended.": "已挂起。",
   "It was used within the last {}.": "最近 {1} 内有人使用。",
   "spec.suspend is true.": "spec.suspend 为 true。",

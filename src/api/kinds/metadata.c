@@ -274,8 +274,9 @@ void metadata_validate(const struct kind *k, const struct json *object, const st
     check_name(k, meta, meta ? meta->line : object->line, &at, err);
     check_namespace(meta, &at, err);
     check_annotations(json_get(meta, "annotations"), PATH_MEMBER(&at, "annotations"), err);
-    metadata_refuse_annotations(meta, old_meta, (const char *const[]){ANNOTATION_RUN_AS}, 1, &at,
-                                err);
+    if (old || !json_string_is(json_at(meta, "annotations", ANNOTATION_RUN_AS), RUN_AS_NAMESPACE))
+        metadata_refuse_annotations(meta, old_meta, (const char *const[]){ANNOTATION_RUN_AS}, 1,
+                                    &at, err);
     check_owners(json_get(meta, "ownerReferences"), PATH_MEMBER(&at, "ownerReferences"), err);
     check_finalizers(meta, old_meta, PATH_MEMBER(&at, "finalizers"), err);
     if (old)

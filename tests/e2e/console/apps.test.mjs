@@ -2,6 +2,7 @@
 // closed with the session.
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import http from "node:http";
 import path from "node:path";
 import { test } from "node:test";
 import { testNoComplaints, withConsole } from "./harness.mjs";
@@ -190,9 +191,40 @@ test("its address at the console signs in first, and leads there; signing out en
   await console_.getByRole("menuitem", { name: "退出登录" }).click();
   await console_.getByLabel("令牌").waitFor();
   await page.reload();
+  await page.locator("#open").click(); // another page led to the console: it asks first
   await page.getByLabel("令牌").waitFor();
   assert.equal(new URL(page.url()).host, `127.0.0.1:${daemon.port}`);
   await page.context().close();
+});
+
+test("a page at another port neither steers the console nor opens programs", async () => {
+  const { daemon } = shared;
+  const server = http.createServer((_, answer) => {
+    answer.setHeader("Content-Type", "text/html");
+    answer.end("<!doctype html><title>elsewhere</title>");
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const signedIn = await shared.browser.page(daemon, { allow: [/./] });
+  await signedIn.goto("/jobs");
+  const page = await signedIn.context().newPage();
+  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  const reach = async (at) => {
+    const [popup] = await Promise.all([
+      page.waitForEvent("popup"),
+      page.evaluate((url) => void (window.opened = window.open(url)), daemon.url + at),
+    ]);
+    await popup.waitForLoadState();
+    return popup;
+  };
+  const steered = await reach("/jobs");
+  await page.waitForFunction(() => window.opened.closed); // as far as this page can tell
+  assert.equal(await steered.evaluate(() => window.opener), null);
+  const led = await reach("/tensorboard/default/evil/?side=effect");
+  assert.equal(await led.locator("script").count(), 0);
+  await led.locator("#open").click();
+  await led.waitForURL(/app-[0-9a-f]+\.localhost/);
+  await signedIn.context().close();
+  server.close();
 });
 
 test("gone", async () => {

@@ -36,6 +36,9 @@ static void only_what_is_shown_passes(void **state)
          "\033[31mred\033[0m \033[38;5;208mx\033[38:2::1:2:3m"},
         {"\033]0;title\a", "^[]0;title^G"},
         {"\033[2J\033[H", "^[[2J^[[H"},
+        {"a\u202etxt.exe\u2066b\u2069", "a\xef\xbf\xbdtxt.exe\xef\xbf\xbd"
+                                        "b\xef\xbf\xbd"},
+        {"\u2029\u202f\u2065\u206a", "\u2029\u202f\u2065\u206a"},
         {"\033[31", "^[[31"},
         {"\033[", "^[["},
         {"\033", "^["},
@@ -75,11 +78,11 @@ static void of_a_line_the_last_that_was_written_is_left(void **state)
 
 static void words_of_others_stay_on_their_line(void **state)
 {
-    char text[] = "a\nb\tc\033[2J\x7f \xc2\x9b é";
+    char text[] = "a\nb\tc\033[2J\x7f \xc2\x9b é\u202ex";
 
     (void)state;
     tame_blank(text);
-    assert_string_equal(text, "a b c [2J     é");
+    assert_string_equal(text, "a b c [2J     é   x");
 }
 
 int main(void)

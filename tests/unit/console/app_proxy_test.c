@@ -52,9 +52,11 @@ static bool caller_may(const struct mount_request *r, const char *verb, const ch
 static void handle(void *arg, struct httpd_request *http)
 {
     struct fixture *f = arg;
-    struct mount_request r = {.http = http, .may = caller_may};
+    struct mount_request *r = arena_alloc(&http->arena, sizeof(*r));
 
-    app_proxy_handle(f->proxy, &r);
+    assert_non_null(r);
+    *r = (struct mount_request){.http = http, .may = caller_may, .user = ""};
+    app_proxy_handle(f->proxy, r);
 }
 
 static void woken(void *arg, unsigned events)
@@ -230,7 +232,8 @@ static void answer_pod(struct fixture *f, const char *owner, const char *address
 {
     answer(f,
            "{'metadata':{'name':'b-tb','ownerReferences':[{'uid':'%s','controller':true}]},"
-           "'spec':{'containers':[{'name':'tensorboard','ports':[{'containerPort':%u}]}]},'status':{'podIP':'%s'}}",
+           "'spec':{'containers':[{'name':'tensorboard','ports':[{'containerPort':%u}]}]},'status':"
+           "{'podIP':'%s'}}",
            owner, f->port, address);
 }
 

@@ -142,8 +142,9 @@ static bool has_samples(struct node *n, const struct node_pod *pod)
     return a.found;
 }
 
-static void on_dialled(void *arg, int fd)
+static void on_dialled(void *arg, int fd, const char *token)
 {
+    (void)token;
     *(int *)arg = fd;
 }
 

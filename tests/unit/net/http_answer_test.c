@@ -194,6 +194,22 @@ static void there_are_limits(void **state)
     buf_release(&small);
 }
 
+static void interim_answers_end(void **state)
+{
+    static const char interim[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    struct buf out = BUF_INIT(16);
+    struct http_answer a;
+    unsigned taken = 0;
+
+    (void)state;
+    http_answer_init(&a, false);
+    while (taken < 1000 && http_answer_feed(&a, interim, strlen(interim), &out) == 0)
+        taken++;
+    assert_int_equal(taken, HTTP_ANSWER_INTERIM_LIMIT);
+    http_answer_release(&a);
+    buf_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +218,7 @@ int main(void)
         cmocka_unit_test(what_is_ambiguous_is_no_answer),
         cmocka_unit_test(a_missing_end_is_noticed),
         cmocka_unit_test(there_are_limits),
+        cmocka_unit_test(interim_answers_end),
     };
 
     return cmocka_run_group_tests_name("console http_answer", tests, NULL, NULL);

@@ -87,7 +87,7 @@ static void end_child(pid_t child)
 static int try(pid_t root, unsigned port)
 {
     struct pod_members m = {.pod = &nobody, .roots = {root}, .roots_len = 1};
-    int fd = pod_port_connect(&m, port, WAIT_MS);
+    int fd = pod_port_connect(&m, port, WAIT_MS, NULL);
 
     if (fd >= 0)
         (void)close(fd);

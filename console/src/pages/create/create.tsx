@@ -24,7 +24,19 @@ import { CliLine } from "../../ui/cli.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Loading, Problem } from "../../ui/notice.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { cloned, example, firstLook, nextName, pickDocument, readText, write } from "./draft.ts";
+import {
+  AS_NAMESPACE,
+  cloned,
+  example,
+  firstLook,
+  nextName,
+  pickDocument,
+  readText,
+  RUN_AS,
+  write,
+} from "./draft.ts";
+
+const RUN_AS_PATH = ["metadata", "annotations", RUN_AS];
 import { Form } from "./form.tsx";
 import type { Draft } from "./fields.tsx";
 import "../../style/create.css";
@@ -464,6 +476,18 @@ export default function CreatePage() {
       )}
       {original ? (
         <Differences original={original} text={text} open={query.value.get("rerun") === "1"} />
+      ) : null}
+      {original && readText(parseDocument(original.text), RUN_AS_PATH) ? (
+        <label class="box warn">
+          <input
+            type="checkbox"
+            checked={!readText(document, RUN_AS_PATH)}
+            onChange={(event) =>
+              draft.set(RUN_AS_PATH, event.currentTarget.checked ? undefined : AS_NAMESPACE)
+            }
+          />{" "}
+          {t("runAsMe")}
+        </label>
       ) : null}
       {document.errors.length ? (
         <div class="box warn">

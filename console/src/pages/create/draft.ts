@@ -160,8 +160,14 @@ export function firstLook(): string {
 /** Annotations that are part of what runs: where it starts, where it writes. */
 const CARRIED = ["muster.dev/folder", "muster.dev/log-dir"];
 
+/** On a job that somebody wrote who may not be any user of the machine. */
+export const RUN_AS = "muster.dev/run-as";
+/** Asks for the same of a new one. */
+export const AS_NAMESPACE = "namespace";
+
 /** What of an existing job makes a new one: the spec and what the user gave it, not what the server
- * put in, nor what people said of the old one. It says of which it is a copy. */
+ * put in, nor what people said of the old one. It says of which it is a copy. Another's program is not run as
+ * oneself by the way. */
 export function cloned(job: Job, name: string): unknown {
   return {
     apiVersion: job.apiVersion ?? "batch.tensorstack.dev/v1beta1",
@@ -177,6 +183,7 @@ export function cloned(job: Job, name: string): unknown {
             return value === undefined ? [] : [[key, value]];
           }),
         ),
+        ...(job.metadata.annotations?.[RUN_AS] ? { [RUN_AS]: AS_NAMESPACE } : {}),
         [RERUN_OF]: job.metadata.name,
       },
     },
