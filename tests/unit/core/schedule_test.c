@@ -141,6 +141,95 @@ static void an_elastic_job_takes_what_is_there(void **state)
     cluster_release(&c);
 }
 
+/* --- far behind ------------------------------------------------------------------------------- */
+
+/* More than are tried in a decision. */
+static void add_crowd(struct cluster *c, const char *queue)
+{
+    for (int i = 0; i < 300; i++)
+        add_job(c, arena_printf(&c->arena, "%s-crowd-%d", queue, i), queue, 9, 1, 1, "");
+}
+
+static void who_is_far_behind_is_told_what_changes_for_his_queue(void **state)
+{
+    struct cluster *c = calloc(1, sizeof(*c));
+
+    (void)state;
+    cluster_init(c);
+    add_namespace(c);
+    add_node(c, "n", 2, 8, 0);
+    add_queue(c, "top", "'priority':10");
+    add_queue(c, "mid", "'priority':5");
+    add_queue(c, "gone", "");
+    add_queue(c, "shut", "");
+    add_queue(c, "small", "");
+    add_job(c, "blocker", "top", 9, 1, 2, "");
+    add_crowd(c, "mid");
+    add_job(c, "g", "gone", 9, 1, 2, "");
+    add_job(c, "s", "shut", 9, 1, 2, "");
+    add_job(c, "q", "small", 9, 1, 2, "");
+    add_job(c, "large", "small", 9, 1, 3, "");
+    settle(c);
+    assert_string_equal(reason_of(c, "g"), "WaitingForTurn");
+    assert_string_equal(reason_of(c, "s"), "WaitingForTurn");
+    assert_string_equal(reason_of(c, "q"), "WaitingForTurn");
+    assert_string_equal(reason_of(c, "large"), "NeverFits");
+    cluster_remove(c, QUEUES, "gone");
+    set_spec(c, QUEUES, "shut", "closed", "true");
+    set_spec(c, QUEUES, "small", "quota", "{'requests':{'cpu':'1'}}");
+    settle(c);
+    assert_string_equal(reason_of(c, "g"), "QueueNotFound");
+    assert_string_equal(reason_of(c, "s"), "QueueClosed");
+    assert_string_equal(reason_of(c, "q"), "QuotaForbids");
+    add_queue(c, "gone", "");
+    set_spec(c, QUEUES, "shut", "closed", "false");
+    set_spec(c, QUEUES, "small", "quota", "{'requests':{'cpu':'8'}}");
+    settle(c);
+    assert_string_equal(reason_of(c, "g"), "WaitingForTurn");
+    assert_string_equal(reason_of(c, "s"), "WaitingForTurn");
+    assert_string_equal(reason_of(c, "q"), "WaitingForTurn");
+    assert_string_equal(reason_of(c, "large"), "NeverFits");
+    set_spec(c, NODES, "n", "unschedulable", "true");
+    add_node(c, "m", 1, 8, 0);
+    settle(c);
+    assert_string_equal(reason_of(c, "q"), "NodeCordoned");
+    assert_string_equal(reason_of(c, "large"), "NeverFits");
+    cluster_release(c);
+    free(c);
+}
+
+static void who_is_overtaken_by_many_is_told_so(void **state)
+{
+    struct cluster *c = calloc(1, sizeof(*c));
+
+    (void)state;
+    cluster_init(c);
+    add_namespace(c);
+    add_node(c, "n", 2, 8, 0);
+    add_queue(c, "top", "'priority':10");
+    add_queue(c, "few", "'quota':{'requests':{'cpu':'2'}}");
+    add_job(c, "blocker", "few", 9, 1, 2, "");
+    settle(c);
+    set_spec(c, QUEUES, "few", "preemptible", "false");
+    add_job(c, "first", "default", 9, 1, 2, "");
+    add_job(c, "next", "default", 8, 1, 2, "");
+    add_job(c, "over", "few", 8, 1, 2, "");
+    settle(c);
+    assert_string_equal(reason_of(c, "first"), "InsufficientResources");
+    assert_string_equal(told(c, "next-0"),
+                        "waiting for its turn: number 2 in line behind job \"first\"");
+    assert_string_equal(reason_of(c, "over"), "QuotaExceeded");
+    add_crowd(c, "top");
+    settle(c);
+    assert_string_equal(told(c, "first-0"),
+                        "waiting for its turn: more than 20 are in line before it");
+    assert_string_equal(told(c, "next-0"),
+                        "waiting for its turn: more than 20 are in line before it");
+    assert_string_equal(reason_of(c, "over"), "WaitingForTurn");
+    cluster_release(c);
+    free(c);
+}
+
 /* --- room ------------------------------------------------------------------------------------- */
 
 static void deleting_pods_hold_until_gone(void **state)
@@ -3331,6 +3420,8 @@ int main(void)
         cmocka_unit_test(first_come_first_served),
         cmocka_unit_test(a_started_gang_takes_its_missing_member_alone),
         cmocka_unit_test(an_elastic_job_takes_what_is_there),
+        cmocka_unit_test(who_is_far_behind_is_told_what_changes_for_his_queue),
+        cmocka_unit_test(who_is_overtaken_by_many_is_told_so),
         cmocka_unit_test(deleting_pods_hold_until_gone),
         cmocka_unit_test(memory_counts_too),
         cmocka_unit_test(overcommit_counts_gpus_only),
