@@ -371,6 +371,7 @@ void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, struct
     n->gpus_used |= m->gpus.whole;
     gpu_shares_use(&n->shares, m->gpus.shared, m->asks.gpu_shares);
     resources_add(&n->used, &m->asks);
+    resources_subtract(&n->beside, &m->asks);
     m->ending = m->deleting || m->group->preempted;
     if (m->ending) {
         resources_add(&n->ending, &m->asks);
@@ -410,6 +411,7 @@ void ledger_release(struct ledger *l, struct member *m)
     gpu_shares_use(&n->shares, m->gpus.shared, -m->asks.gpu_shares);
     m->gpus = (struct gpu_lease){0};
     resources_subtract(&n->used, &m->asks);
+    resources_add(&n->beside, &m->asks);
     if (m->ending) {
         resources_subtract(&n->ending, &m->asks);
         l->ending--;

@@ -73,6 +73,7 @@ struct node_room {
     struct member *holders;   /* whose room is here */
     struct resources ending;  /* of used: held by pods that are being stopped */
     struct resources claimed; /* by groups at the head of the line, in this decision */
+    struct resources beside;  /* the claims: what those behind may take there and keep */
     struct resources spare;   /* that victims would leave, in this decision */
     struct resources before;  /* used, before a trial */
     int64_t claimed_from_ms;  /* no claim of this decision is used before; 0: who knows */

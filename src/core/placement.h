@@ -6,7 +6,7 @@
 
 /* What counts as free. What is placed in the first two stays. */
 enum room {
-    ROOM_FREE,    /* what nobody holds and nobody ahead in line claims */
+    ROOM_FREE,    /* what nobody holds and nobody ahead in line will miss */
     ROOM_IN_TIME, /* that, and what is claimed for later than ledger.ends_ms */
     ROOM_UNHELD,  /* what nobody holds */
     ROOM_TO_COME, /* that, what is ending, and what victims would leave; less claims */
@@ -29,6 +29,7 @@ bool place_would_fit_also(struct ledger *l, struct group *g, int64_t count, bool
 /* How many of them what nobody holds would take; the group is left as it was. */
 int64_t place_count_fitting(struct ledger *l, struct group *g);
 
+struct resources place_room(const struct ledger *l, const struct node_room *n, enum room room);
 /* Of what is counted. */
 bool place_fits(const struct ledger *l, const struct resources *asks, const struct resources *room);
 /* Is there room for the member? */

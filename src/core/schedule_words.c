@@ -857,13 +857,12 @@ static bool is_in_the_way(struct ledger *l, const struct group *h, const struct 
     for (size_t i = 0; i < h->claim_len; i++) {
         const struct claim_part *part = &h->claim[i];
         const struct node_room *n = part->node;
+        struct resources left = place_room(l, n, ROOM_FREE);
         bool is_short = false;
 
         for (enum resource r = 0; r < RESOURCE_COUNT; r++)
-            is_short = is_short ||
-                       (ledger_counts(l, r) && asks.amount[r] > 0 && part->asks.amount[r] > 0 &&
-                        add_i64(asks.amount[r], add_i64(n->claimed.amount[r], n->used.amount[r])) >
-                            n->total.amount[r]);
+            is_short = is_short || (ledger_counts(l, r) && asks.amount[r] > left.amount[r] &&
+                                    asks.amount[r] > 0 && part->asks.amount[r] > 0);
         if (is_short && would_take(l, g, n))
             return true;
     }
