@@ -1339,6 +1339,42 @@ static void room_that_is_made_for_a_group_is_its_own(void **state)
     cluster_release(&c);
 }
 
+/* Of those that count the same the fewest go, not the youngest. */
+static void as_few_as_are_needed_go(void **state)
+{
+    static const struct {
+        int cpu, takes, holds[5];
+        const char *go;
+    } cases[] = {
+        {9, 4, {5, 1, 1, 1, 1}, "v0 "},     {9, 4, {4, 3, 2}, "v0 "},
+        {9, 4, {4, 4, 1}, "v1 "}, /* the younger of two that would do */
+        {12, 7, {4, 4, 2, 1, 1}, "v0 v1 "}, {12, 8, {3, 5, 2, 2}, "v0 v1 "},
+        {8, 4, {2, 2, 2, 2}, "v2 v3 "},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        struct cluster c;
+        const char *gone = "";
+
+        cluster_init(&c);
+        add_namespace(&c);
+        add_node(&c, "n", cases[i].cpu, 100, 0);
+        add_queue(&c, "high", "'priority':2");
+        for (int k = 0; k < 5 && cases[i].holds[k]; k++)
+            add_job(&c, arena_printf(&c.arena, "v%d", k), "default", 20 - k, 1, cases[i].holds[k],
+                    "");
+        settle(&c);
+        add_job(&c, "taker", "high", 1, 1, cases[i].takes, "");
+        settle(&c);
+        for (int k = 0; k < 5 && cases[i].holds[k]; k++)
+            if (object_is_deleting(cluster_get(&c, PODS, arena_printf(&c.arena, "v%d-0", k))))
+                gone = arena_printf(&c.arena, "%sv%d ", gone, k);
+        assert_string_equal(gone, cases[i].go);
+        cluster_release(&c);
+    }
+}
+
 /* What is free where it waits belongs to who goes before it. */
 static void who_waits_behind_a_claim_is_told_which_pods_stop(void **state)
 {
@@ -1931,8 +1967,8 @@ static void victims_are_as_few_as_needed(void **state)
     assert_int_equal(settle(&c), 5);
     add_job(&c, "h", "high", 1, 1, 4, "");
     settle(&c);
-    assert_int_equal(c.deletes, 4); /* the youngest first: all of them are, and none beside */
-    assert_false(object_is_deleting(cluster_get(&c, PODS, "big-0")));
+    assert_int_equal(c.deletes, 1);
+    assert_true(object_is_deleting(cluster_get(&c, PODS, "big-0")));
     cluster_release(&c);
 }
 
@@ -3414,6 +3450,7 @@ int main(void)
         cmocka_unit_test(a_higher_queue_goes_first),
         cmocka_unit_test(preemption_as_the_facts_have_it),
         cmocka_unit_test(room_that_is_made_for_a_group_is_its_own),
+        cmocka_unit_test(as_few_as_are_needed_go),
         cmocka_unit_test(who_waits_behind_a_claim_is_told_which_pods_stop),
         cmocka_unit_test(which_pods_stop_is_told_anew_however_far_behind),
         cmocka_unit_test(who_was_preempted_waits_for_its_own_pods),
