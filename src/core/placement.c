@@ -308,10 +308,9 @@ bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room
     return true;
 }
 
-bool place_would_fit_also(struct ledger *l, struct group *g, int64_t count, bool also_lost)
+struct ready_nodes place_count_also(struct ledger *l, bool also_lost)
 {
-    size_t ready_len = l->ready_len;
-    bool has_taints = l->has_taints, fit;
+    struct ready_nodes before = {l->ready_len, l->has_taints, l->total};
 
     map_for_each (node, &l->nodes) {
         struct node_room *n = node->value;
@@ -320,18 +319,34 @@ bool place_would_fit_also(struct ledger *l, struct group *g, int64_t count, bool
             continue;
         l->ready[l->ready_len++] = n;
         l->has_taints = l->has_taints || n->tainted;
+        resources_add(&l->total, &n->total);
     }
-    fit = l->ready_len > ready_len && fits_on_empty(l, g, count);
-    l->ready_len = ready_len;
-    l->has_taints = has_taints;
+    return before;
+}
+
+void place_put_back(struct ledger *l, const struct ready_nodes *before)
+{
+    l->ready_len = before->len;
+    l->has_taints = before->has_taints;
+    l->total = before->total;
+}
+
+bool place_would_fit_also(struct ledger *l, struct group *g, int64_t count, bool also_lost)
+{
+    struct ready_nodes before = place_count_also(l, also_lost);
+    bool fit = l->ready_len > before.len && fits_on_empty(l, g, count);
+
+    place_put_back(l, &before);
     return fit;
 }
 
-int64_t place_count_fitting(struct ledger *l, struct group *g)
+int64_t place_count_fitting(struct ledger *l, struct group *g, enum room room)
 {
     int64_t count = 0;
 
-    while (place_members(l, g, 1, ROOM_UNHELD))
+    if (room == ROOM_EMPTY)
+        place_begin_trial(l);
+    while (place_members(l, g, 1, room))
         count++;
     unplace_members(l, g);
     return count;

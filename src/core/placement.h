@@ -26,8 +26,18 @@ bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room
 
 /* Could they on empty nodes if none were cordoned; also_lost: and none NotReady? */
 bool place_would_fit_also(struct ledger *l, struct group *g, int64_t count, bool also_lost);
-/* How many of them what nobody holds would take; the group is left as it was. */
-int64_t place_count_fitting(struct ledger *l, struct group *g);
+/* How many of them what nobody holds would take, or empty nodes; the group is left as it was. */
+int64_t place_count_fitting(struct ledger *l, struct group *g, enum room room);
+
+/* Cordoned nodes, and also_lost: those that are not ready, count as ready until they are put back.
+ */
+struct ready_nodes {
+    size_t len;
+    bool has_taints;
+    struct resources total;
+};
+struct ready_nodes place_count_also(struct ledger *l, bool also_lost);
+void place_put_back(struct ledger *l, const struct ready_nodes *before);
 
 struct resources place_room(const struct ledger *l, const struct node_room *n, enum room room);
 /* Of what is counted. */
@@ -44,6 +54,12 @@ bool place_is_allowed(struct ledger *l, const struct member *m, const struct nod
  */
 bool constraints_allow(struct ledger *l, const struct member *m, const struct node_room *n,
                        bool alone);
+/* The same, whatever pods are there. */
+bool constraints_allow_but_for_pods(struct ledger *l, const struct member *m,
+                                    const struct node_room *n);
+/* The taint that alone keeps the pod away; NULL: there is none, or the node does not suit it. */
+const struct json *constraints_taint(struct ledger *l, const struct member *m,
+                                     const struct node_room *n);
 /* How much the pod would like to run there, by each kind of preference, in numbers of that kind. */
 void constraints_like(struct ledger *l, const struct member *m, const struct node_room *n,
                       int64_t ret[LIKINGS]);

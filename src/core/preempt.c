@@ -255,7 +255,13 @@ static size_t fewest(struct hunt *h, size_t len)
     for (size_t i = first; i < end; i++)
         h->victims[i].use = use_of(h, &h->victims[i]);
     qsort(&h->victims[first], end - first, sizeof(*h->victims), compare_uses);
-    return shortest_run(h, first);
+    set = shortest_run(h, first);
+    if (set < len)
+        return set;
+    set_run(h, &set, first); /* as many of the larger: the younger, then */
+    qsort(&h->victims[first], end - first, sizeof(*h->victims), compare_victims);
+    set_run(h, &set, len);
+    return len;
 }
 
 static void evict(struct hunt *h, size_t len)

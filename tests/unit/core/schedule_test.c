@@ -436,6 +436,69 @@ static void only_ready_nodes_take_pods(void **state)
     cluster_release(&c);
 }
 
+#define NODE_WITH(name, cpu, spec)                                                                 \
+    "{'metadata':{'name':'" name "','labels':{'zone':'" name "','host':'" name "'}},'spec':{" spec \
+    "},'status':{'capacity':{'cpu':'" cpu "'},'conditions':[{'type':'Ready','status':'True'}]}}"
+
+/* What keeps a pod from the other nodes is named, and the numbers are of all it may run on. */
+static void what_is_wrong_with_nodes_is_named(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node_text(&c, NODE_WITH("vm", "300", "'unschedulable':true"));
+    add_node_text(&c, NODE_WITH("n2", "4", ""));
+    add_node_text(&c, NODE_WITH("n3", "4",
+                                "'taints':[{'key':'dedicated','value':'x','effect':"
+                                "'NoSchedule'}]"));
+    add_queue(&c, "far", "'nodeSelector':{'zone':'moon'}");
+    add_job(&c, "hold", "default", 9, 1, 1, "");
+    assert_int_equal(settle(&c), 1);
+    add_job(&c, "four", "default", 8, 1, 4, "");
+    add_job(&c, "huge", "default", 7, 1, 301, "");
+    add_job(&c, "taint", "default", 6, 1, 1, "");
+    set_spec(&c, PODS, "taint-0", "nodeSelector", "{'zone':'n3'}");
+    add_job(&c, "queue", "far", 5, 1, 1, "");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(
+        told(&c, "four-0"),
+        "waiting for room on node \"n2\", the only ready one that its nodeSelector, affinity, "
+        "tolerations and queue allow (node vm is cordoned: kubectl uncordon vm), where it needs 4 "
+        "CPU, and 3 of 4 CPU is free; job \"hold\" (queue default) holds 1 CPU there");
+    assert_string_equal(told(&c, "huge-0"),
+                        "can never fit: a pod asks 301 CPU, the largest node has 300" LESS_HELPS);
+    assert_string_equal(told(&c, "taint-0"),
+                        "can never fit: node n3, which its nodeSelector, affinity and queue "
+                        "allow, has the taint dedicated=x:NoSchedule, which it does not tolerate");
+    assert_string_equal(told(&c, "queue-0"),
+                        "can never fit: no node has the labels of the nodeSelector of queue "
+                        "\"far\": zone=moon");
+    cluster_release(&c);
+}
+
+static void pods_that_keep_each_other_away_need_nodes(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node_text(&c, NODE_WITH("n1", "4", ""));
+    add_node_text(&c, NODE_WITH("n2", "4", ""));
+    add_node_text(&c, NODE_WITH("n3", "4", ""));
+    add_job(&c, "apart", "default", 9, 4, 1, "");
+    for (int i = 0; i < 4; i++)
+        set_spec(&c, PODS, arena_printf(&c.arena, "apart-%d", i), "affinity",
+                 "{'podAntiAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':[{"
+                 "'topologyKey':'host','labelSelector':{}}]}}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "apart-0"),
+                        "can never fit: its required podAntiAffinity lets 3 of 4 pods run at once "
+                        "(what helps: fewer replicas or more nodes)");
+    cluster_release(&c);
+}
+
 /* A cluster's node has none of muster up's options. */
 static void what_helps_on_a_clusters_node_is_no_option_of_muster_up(void **state)
 {
@@ -754,8 +817,7 @@ static void what_a_lost_node_would_take_waits_for_it(void **state)
     assert_string_equal(told(&c, "gang-0"), "waiting for node n2, which is not ready");
     assert_string_equal(
         told(&c, "large-0"),
-        "can never fit: node \"n2\", which its nodeName names, could not take it if "
-        "it were ready");
+        "can never fit: asks 9 CPU, node \"n2\", which its nodeName names, has 8" LESS_HELPS);
     set_spec(&c, NODES, "n2", "taints", "[]");
     set_ready(&c, "n2", true);
     assert_int_equal(settle(&c), 3);
@@ -792,9 +854,10 @@ static void what_a_cordoned_node_would_take_waits_for_it(void **state)
     assert_string_equal(told(&c, "ghost-0"), "can never fit: there is no node \"ghost\"");
     assert_string_equal(told(&c, "torn-0"),
                         "can never fit: no node has the labels of the nodeSelector: disk=no");
-    assert_string_equal(told(&c, "large-0"),
-                        "can never fit: no ready node is one that its nodeSelector, affinity, "
-                        "tolerations and queue allow");
+    assert_string_equal(
+        told(&c, "large-0"),
+        "can never fit: asks 9 CPU, node \"n2\", the only one that its nodeSelector, "
+        "affinity, tolerations and queue allow, has 8" LESS_HELPS);
     set_spec(&c, NODES, "n2", "unschedulable", "false");
     assert_int_equal(settle(&c), 2);
     assert_string_equal(node_of(&c, "named-0"), "n2");
@@ -1346,10 +1409,13 @@ static void as_few_as_are_needed_go(void **state)
         int cpu, takes, holds[5];
         const char *go;
     } cases[] = {
-        {9, 4, {5, 1, 1, 1, 1}, "v0 "},     {9, 4, {4, 3, 2}, "v0 "},
+        {9, 4, {5, 1, 1, 1, 1}, "v0 "},
+        {9, 4, {4, 3, 2}, "v0 "},
         {9, 4, {4, 4, 1}, "v1 "}, /* the younger of two that would do */
-        {12, 7, {4, 4, 2, 1, 1}, "v0 v1 "}, {12, 8, {3, 5, 2, 2}, "v0 v1 "},
+        {12, 7, {4, 4, 2, 1, 1}, "v0 v1 "},
+        {12, 8, {3, 5, 2, 2}, "v0 v1 "},
         {8, 4, {2, 2, 2, 2}, "v2 v3 "},
+        {10, 4, {3, 3, 2, 2}, "v2 v3 "}, /* as few, and younger */
     };
 
     (void)state;
@@ -3539,6 +3605,8 @@ int main(void)
         cmocka_unit_test(requests_else_limits_and_init_containers),
         cmocka_unit_test(what_is_added_can_be_taken_away),
         cmocka_unit_test(only_ready_nodes_take_pods),
+        cmocka_unit_test(what_is_wrong_with_nodes_is_named),
+        cmocka_unit_test(pods_that_keep_each_other_away_need_nodes),
         cmocka_unit_test(what_helps_on_a_clusters_node_is_no_option_of_muster_up),
         cmocka_unit_test(extended_resources_need_a_node_that_offers_them),
         cmocka_unit_test(several_nodes),
