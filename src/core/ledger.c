@@ -372,7 +372,7 @@ void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, struct
     gpu_shares_use(&n->shares, m->gpus.shared, m->asks.gpu_shares);
     resources_add(&n->used, &m->asks);
     resources_subtract(&n->beside, &m->asks);
-    m->ending = m->deleting || m->group->preempted;
+    m->ending = m->deleting || (m->group->preempted && m->bound); /* not its next place */
     if (m->ending) {
         resources_add(&n->ending, &m->asks);
         l->ending++;
