@@ -1,10 +1,14 @@
 /*
- * claims.c - room a group at the head of the line waits for. Those behind it may use what it does
- * not claim: so it starts no later than without them. Once chosen a claim stays, or a group would
+ * claims.c - room a group at the head of the line waits for. Those behind it may use what it will
+ * not miss: so it starts no later than without them. Once chosen a claim stays, or a group would
  * chase whichever node looks best at the moment and wait for ever.
  */
 #include "base/heap.h"
 #include "core/decision.h"
+
+#define UNLIMITED (INT64_MAX / 4)
+#define TENANTS_LIMIT 32 /* groups of one node that are told apart */
+#define STAYING_LIMIT 10 /* of which all combinations are looked at */
 
 void claims_clear(struct ledger *l)
 {
@@ -12,6 +16,8 @@ void claims_clear(struct ledger *l)
     for (size_t i = 0; i < l->ready_len; i++) {
         l->ready[i]->claimed = l->ready[i]->spare = (struct resources){0};
         l->ready[i]->claimed_from_ms = INT64_MAX;
+        for (enum resource k = 0; k < RESOURCE_COUNT; k++)
+            l->ready[i]->beside.amount[k] = UNLIMITED;
     }
 }
 
@@ -63,6 +69,101 @@ static int64_t start_ms(const struct group *g)
     return start;
 }
 
+/* --- what it will not miss -------------------------------------------------------------------- */
+
+struct tenant {
+    const struct group *group;
+    struct resources held; /* on the node */
+};
+
+/* Those who could still be there when all claims so far are served: whoever is too large for that
+ * has to end first in any case. */
+struct staying {
+    struct resources room; /* for them, beside the claims */
+    struct tenant tenants[TENANTS_LIMIT];
+    size_t len;
+    struct resources most; /* that they can hold then, of each resource */
+};
+
+static bool fits_beside(const struct staying *s, const struct resources *sum)
+{
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (sum->amount[i] > s->room.amount[i])
+            return false;
+    return true;
+}
+
+static void find_most(struct staying *s, size_t from, const struct resources *sum)
+{
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        s->most.amount[i] = max_i64(s->most.amount[i], sum->amount[i]);
+    for (size_t i = from; i < s->len; i++) {
+        struct resources more = *sum;
+
+        resources_add(&more, &s->tenants[i].held);
+        if (fits_beside(s, &more))
+            find_most(s, i + 1, &more);
+    }
+}
+
+/* False: they are too many. */
+static bool list_tenants(struct staying *s, const struct node_room *n)
+{
+    for (const struct member *m = n->holders; m; m = m->next_on_node) {
+        size_t i = 0;
+
+        while (i < s->len && s->tenants[i].group != m->group)
+            i++;
+        if (i == TENANTS_LIMIT)
+            return false;
+        if (i == s->len)
+            s->tenants[s->len++] = (struct tenant){.group = m->group};
+        resources_add(&s->tenants[i].held, &m->asks);
+    }
+    return true;
+}
+
+/* Its own members stay, and those who must end are left out. */
+static bool list_staying(struct staying *s, const struct node_room *n, const struct group *head)
+{
+    size_t kept = 0;
+
+    if (!list_tenants(s, n))
+        return false;
+    for (size_t i = 0; i < s->len; i++)
+        if (s->tenants[i].group == head)
+            resources_subtract(&s->room, &s->tenants[i].held);
+    for (size_t i = 0; i < s->len; i++)
+        if (s->tenants[i].group != head && fits_beside(s, &s->tenants[i].held))
+            s->tenants[kept++] = s->tenants[i];
+    s->len = kept;
+    return kept <= STAYING_LIMIT;
+}
+
+/* Whoever ends first there: as long as those behind take no more than this, the claims are served
+ * at the same moment as without them. */
+static void set_beside(const struct ledger *l, struct node_room *n, const struct group *head)
+{
+    static const struct resources nothing;
+    struct staying s = {.len = 0};
+    bool known;
+
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        s.room.amount[i] = n->claimed.amount[i] > 0 && ledger_counts(l, i)
+                               ? subtract_i64(n->total.amount[i], n->claimed.amount[i])
+                               : UNLIMITED;
+    known = list_staying(&s, n, head);
+    if (known)
+        find_most(&s, 0, &nothing);
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++) {
+        /* a share is of one GPU: what is enough of them in all need not do */
+        int64_t stays = known && i != RESOURCE_GPU_SHARE ? s.most.amount[i] : n->used.amount[i];
+
+        if (s.room.amount[i] < UNLIMITED / 2)
+            n->beside.amount[i] = min_i64(n->beside.amount[i], s.room.amount[i] - stays);
+    }
+}
+
 static void become_head(struct decision *d, struct group *g)
 {
     int64_t start;
@@ -75,6 +176,7 @@ static void become_head(struct decision *d, struct group *g)
                                     &which);
         resources_add(&part->node->claimed, &part->asks);
         resources_add(&g->queue->reserved, &part->asks);
+        set_beside(d->ledger, part->node, g);
     }
     start = start_ms(g);
     d->lent_until_ms = max_i64(d->lent_until_ms, start);

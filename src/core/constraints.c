@@ -118,20 +118,25 @@ static bool is_passing(const struct json *taint, const struct json *node)
             (json_string_is(key, TAINT_NOT_READY) || json_string_is(key, TAINT_UNREACHABLE)));
 }
 
-/* How many taints, of those that only ask to be avoided or of the others, keep the pod away. */
+/* Of those that only ask to be avoided or of the others. */
+static bool keeps_away(const struct json *taint, const struct json *pod_spec,
+                       const struct json *node, bool only_ask)
+{
+    if (json_string_is(json_get(taint, "effect"), "PreferNoSchedule") != only_ask ||
+        is_passing(taint, node))
+        return false;
+    json_each (t, json_get(pod_spec, "tolerations"))
+        if (tolerates(t, taint))
+            return false;
+    return true;
+}
+
 static int64_t count_taints(const struct json *pod_spec, const struct json *node, bool only_ask)
 {
     int64_t count = 0;
 
-    json_each (taint, json_at(node, "spec", "taints")) {
-        bool tolerated = json_string_is(json_get(taint, "effect"), "PreferNoSchedule") !=
-                             only_ask ||
-                         is_passing(taint, node);
-
-        json_each (t, json_get(pod_spec, "tolerations"))
-            tolerated = tolerated || tolerates(t, taint);
-        count += !tolerated;
-    }
+    json_each (taint, json_at(node, "spec", "taints"))
+        count += keeps_away(taint, pod_spec, node, only_ask);
     return count;
 }
 
@@ -294,20 +299,47 @@ static struct asking asking_for(struct ledger *l, const struct member *m)
     return (struct asking){.ledger = l, .member = m, .pod = pod, .spec = json_get(pod, "spec")};
 }
 
+/* But for its taints, and for pods. */
+static bool node_suits(const struct json *pod_spec, const struct json *node)
+{
+    const struct json *wanted = json_get(pod_spec, "nodeSelector");
+
+    return node && !pod_unoffered(pod_spec, json_at(node, "status", "allocatable")) &&
+           (json_len(wanted) == 0 || label_map_matches(wanted, object_labels(node))) &&
+           affinity_allows(pod_spec, node);
+}
+
+const struct json *constraints_taint(struct ledger *l, const struct member *m,
+                                     const struct node_room *n)
+{
+    const struct json *spec = json_get(pod_object(l, m), "spec"), *node = node_object(l, n);
+
+    if (!queue_allows_node(l, m->group->queue, n) || !node_suits(spec, node))
+        return NULL;
+    json_each (taint, json_at(node, "spec", "taints"))
+        if (keeps_away(taint, spec, node, false))
+            return taint;
+    return NULL;
+}
+
 bool constraints_allow(struct ledger *l, const struct member *m, const struct node_room *n,
                        bool alone)
 {
     struct asking a = asking_for(l, m);
-    const struct json *node = node_object(l, n), *wanted = json_get(a.spec, "nodeSelector");
+    const struct json *node = node_object(l, n);
 
     a.alone = alone;
-    if (!a.pod || !node)
-        return false;
-    if (pod_unoffered(a.spec, json_at(node, "status", "allocatable")))
-        return false;
-    return (json_len(wanted) == 0 || label_map_matches(wanted, object_labels(node))) &&
-           count_taints(a.spec, node, false) == 0 && affinity_allows(a.spec, node) &&
+    return a.pod && node_suits(a.spec, node) && count_taints(a.spec, node, false) == 0 &&
            !repels(&a, n) && !is_repelled(&a, n) && attracts(&a, n) && keeps_even(&a, n);
+}
+
+bool constraints_allow_but_for_pods(struct ledger *l, const struct member *m,
+                                    const struct node_room *n)
+{
+    const struct json *spec = json_get(pod_object(l, m), "spec"), *node = node_object(l, n);
+
+    return queue_allows_node(l, m->group->queue, n) && node_suits(spec, node) &&
+           count_taints(spec, node, false) == 0;
 }
 
 /* --- preferences ------------------------------------------------------------------------------ */

@@ -20,6 +20,7 @@ struct victim {
     struct group *group;
     struct member *member; /* NULL: all of it */
     struct share share;    /* of its queue */
+    int64_t use;           /* to who takes its room */
 };
 
 struct decision {

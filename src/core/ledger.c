@@ -18,6 +18,7 @@
 #include "base/heap.h"
 
 #define PODS_UNLIMITED (INT64_MAX / 4)
+#define DEPTH_LIMIT 256
 #define REFUSALS_FORGIVEN 5 /* others were faster; a resting group loses its claim */
 #define FIRST_PAUSE_MS INT64_C(100)
 #define LONGEST_PAUSE_MS INT64_C(60000)
@@ -137,6 +138,49 @@ void ledger_pay(struct group *g)
     if (g->next_owed)
         g->next_owed->at_owed = g->at_owed;
     g->at_owed = NULL;
+}
+
+void ledger_reach(struct ledger *l, struct group *g)
+{
+    if (g->at_reached)
+        return;
+    g->next_reached = l->reached;
+    g->at_reached = &l->reached;
+    if (l->reached)
+        l->reached->at_reached = &g->next_reached;
+    l->reached = g;
+}
+
+void ledger_unreach(struct group *g)
+{
+    if (!g->at_reached)
+        return;
+    *g->at_reached = g->next_reached;
+    if (g->next_reached)
+        g->next_reached->at_reached = g->at_reached;
+    g->at_reached = NULL;
+}
+
+/* --- rules ------------------------------------------------------------------------------------ */
+
+bool group_is_misjudged(const struct ledger *l, const struct group *g)
+{
+    return g->judged_at < l->ruled_at || g->judged_at < g->queue->ruled_at || !g->judged_at;
+}
+
+/* Who comes into the line later is looked at anyway. */
+static void judge_line_anew(struct queue_entry *q)
+{
+    struct map_node *first = map_first(&q->line);
+
+    q->to_judge = first ? first->value : NULL;
+}
+
+static void judge_all_anew(struct ledger *l)
+{
+    l->ruled_at = ++l->rules;
+    map_for_each (node, &l->queues)
+        judge_line_anew(node->value);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -279,7 +323,7 @@ static void list_ready(struct ledger *l)
     size_t cap = l->nodes.count;
 
     l->nodes_changed = false;
-    l->rules++;
+    judge_all_anew(l);
     if (cap > l->ready_cap) {
         struct node_room **grown = heap_resize(l->ready, cap * sizeof(*grown));
 
@@ -327,7 +371,8 @@ void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, struct
     n->gpus_used |= m->gpus.whole;
     gpu_shares_use(&n->shares, m->gpus.shared, m->asks.gpu_shares);
     resources_add(&n->used, &m->asks);
-    m->ending = m->deleting || m->group->preempted;
+    resources_subtract(&n->beside, &m->asks);
+    m->ending = m->deleting || (m->group->preempted && m->bound); /* not its next place */
     if (m->ending) {
         resources_add(&n->ending, &m->asks);
         l->ending++;
@@ -366,6 +411,7 @@ void ledger_release(struct ledger *l, struct member *m)
     gpu_shares_use(&n->shares, m->gpus.shared, -m->asks.gpu_shares);
     m->gpus = (struct gpu_lease){0};
     resources_subtract(&n->used, &m->asks);
+    resources_add(&n->beside, &m->asks);
     if (m->ending) {
         resources_subtract(&n->ending, &m->asks);
         l->ending--;
@@ -429,13 +475,14 @@ void ledger_queue(struct ledger *l, const struct json *queue, bool gone)
     if (gone ||
         duration_parse_ms(json_get_string(spec, "maxDuration", "0"), &q->max_duration_ms) < 0)
         q->max_duration_ms = 0;
-    l->rules++;
+    q->ruled_at = ++l->rules;
+    judge_line_anew(q);
     touch_queue(l, q);
 }
 
 void ledger_namespaces_changed(struct ledger *l)
 {
-    l->rules++;
+    judge_all_anew(l);
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -446,12 +493,22 @@ static void leave_line(struct ledger *l, struct group *g)
         return;
     if (g->queue->passed == g)
         g->queue->passed = NULL;
+    if (g->queue->to_judge == g)
+        g->queue->to_judge = group_after(g);
+    ledger_unreach(g);
     (void)map_removes(&g->queue->line, g->line_key);
     heap_free(g->line_key);
     g->line_key = NULL;
     l->waiting--;
     keep_ahead(l, g);
     touch_queue(l, g->queue);
+}
+
+struct group *group_after(const struct group *g)
+{
+    struct map_node *next = map_after(&g->queue->line, g->line_key, strlen(g->line_key));
+
+    return next ? next->value : NULL;
 }
 
 static void enter_line(struct ledger *l, struct group *g)
@@ -1208,6 +1265,7 @@ struct ledger *ledger_new(ledger_find_fn *find, void *arg, bool overcommit)
     l->may_preempt = true;
     l->dirty_queues_end = &l->dirty_queues;
     l->rules = 1;
+    l->depth = DEPTH_LIMIT;
     return l;
 }
 
@@ -1252,5 +1310,5 @@ void ledger_configure(struct ledger *l, const struct scheduler_config *config)
 {
     l->may_preempt = config->preempts;
     l->spread = config->spreads;
-    l->rules++;
+    judge_all_anew(l);
 }

@@ -73,6 +73,7 @@ struct node_room {
     struct member *holders;   /* whose room is here */
     struct resources ending;  /* of used: held by pods that are being stopped */
     struct resources claimed; /* by groups at the head of the line, in this decision */
+    struct resources beside;  /* the claims: what those behind may take there and keep */
     struct resources spare;   /* that victims would leave, in this decision */
     struct resources before;  /* used, before a trial */
     int64_t claimed_from_ms;  /* no claim of this decision is used before; 0: who knows */
@@ -98,6 +99,8 @@ struct queue_entry {
     struct resources reserved;        /* quota of those who claim room, and of the first refused */
     bool refuses;                     /* refused a group in this decision */
     struct map line;                  /* waiting groups in order: key -> struct group */
+    uint64_t ruled_at;                /* ledger.rules when it last changed */
+    struct group *to_judge;           /* from here on in line, as rules have changed */
     struct group *running;            /* groups that hold something */
     size_t groups;                    /* those whose PodGroup is not there among them */
     size_t in_phase[GROUP_EMPTY + 1]; /* groups that are there, as last told */
@@ -185,11 +188,12 @@ struct group {
     enum wait_reason verdict; /* that needs no look at free room; WAIT_NONE: may be tried */
     uint64_t judged_at;       /* ledger.rules when it was found */
     enum wait_reason reason;
-    enum group_phase phase;         /* as it is counted in its queue */
-    uint64_t told_at;               /* ledger.rules when it was told the reason */
-    size_t position;                /* in line, of all queues; 0: none */
-    int64_t first_ms;               /* since when it is first of its queue; 0: it has not been */
-    uint64_t walked;                /* ledger.walks when it was tried */
+    enum group_phase phase; /* as it is counted in its queue */
+    uint64_t told_at;       /* ledger.rules when it was told the reason */
+    size_t position;        /* in line, of all queues; 0: none */
+    int64_t first_ms;       /* since when it is first of its queue; 0: it has not been */
+    uint64_t walked;        /* ledger.walks when it was tried */
+    struct group *next_reached, **at_reached; /* in ledger.reached; NULL: not */
     bool clears;                    /* it waits for pods that are being stopped, and nothing else */
     bool looked_at;                 /* in this decision */
     const struct group *taker;      /* that evicts all of it, in this decision; or itself */
@@ -237,8 +241,11 @@ struct ledger {
         int64_t count;
     } hopeless[HOPELESS_LIMIT];
     size_t hopeless_len;
-    int64_t ends_ms; /* whoever is being placed with ROOM_IN_TIME, surely */
-    uint64_t rules;  /* raised when judgements may change: nodes, queues, namespaces */
+    int64_t ends_ms;       /* whoever is being placed with ROOM_IN_TIME, surely */
+    uint64_t rules;        /* raised when judgements may change: nodes, queues, namespaces */
+    uint64_t ruled_at;     /* when they last did for all queues */
+    size_t depth;          /* how many that wait are tried behind the first that does not fit */
+    struct group *reached; /* those of the last walk that wait in line */
     struct group *dirty;
     struct queue_entry *dirty_queues, **dirty_queues_end; /* first come, first written */
     size_t waiting;                                       /* groups in lines */
@@ -296,6 +303,12 @@ struct resources placement_requests(const struct json *placement); /* of each of
 struct queue_entry *ledger_next_dirty_queue(struct ledger *l);
 /* How the group is counted in its queue from now on. */
 void ledger_set_phase(struct ledger *l, struct group *g, enum group_phase phase);
+/* Rules have changed since it was judged. */
+bool group_is_misjudged(const struct ledger *l, const struct group *g);
+struct group *group_after(const struct group *g); /* in its queue's line; NULL: none */
+/* The walk has come to it. */
+void ledger_reach(struct ledger *l, struct group *g);
+void ledger_unreach(struct group *g);
 /* It has a message that can wait; the message is out. */
 void ledger_owe(struct ledger *l, struct group *g);
 void ledger_pay(struct group *g);

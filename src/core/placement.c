@@ -5,14 +5,12 @@
  */
 #include "core/placement.h"
 
-static bool counts_claims(const struct ledger *l, const struct node_room *n, enum room room)
+static bool spares_claims(const struct ledger *l, const struct node_room *n, enum room room)
 {
-    if (room == ROOM_IN_TIME)
-        return n->claimed_from_ms < l->ends_ms;
-    return room != ROOM_EMPTY && room != ROOM_UNHELD;
+    return room == ROOM_FREE || (room == ROOM_IN_TIME && n->claimed_from_ms < l->ends_ms);
 }
 
-static struct resources room_of(const struct ledger *l, const struct node_room *n, enum room room)
+struct resources place_room(const struct ledger *l, const struct node_room *n, enum room room)
 {
     struct resources r = n->total;
 
@@ -23,8 +21,10 @@ static struct resources room_of(const struct ledger *l, const struct node_room *
         resources_add(&r, &n->ending);
         resources_add(&r, &n->spare);
     }
-    if (counts_claims(l, n, room))
+    if (room == ROOM_TO_COME || room == ROOM_CLAIM)
         resources_subtract(&r, &n->claimed);
+    for (enum resource i = 0; i < RESOURCE_COUNT && spares_claims(l, n, room); i++)
+        r.amount[i] = min_i64(r.amount[i], n->beside.amount[i]);
     return r;
 }
 
@@ -46,7 +46,7 @@ static bool has_devices(const struct node_room *n, const struct resources *asks,
 static int64_t missing(const struct ledger *l, const struct node_room *n,
                        const struct resources *asks)
 {
-    struct resources r = room_of(l, n, ROOM_TO_COME);
+    struct resources r = place_room(l, n, ROOM_TO_COME);
     int64_t sum = 0;
 
     for (enum resource i = 0; i < RESOURCE_COUNT; i++)
@@ -110,7 +110,7 @@ static int64_t liking_of(const struct taste *t, const int64_t liking[LIKINGS])
 bool place_has_room(const struct ledger *l, const struct member *m, const struct node_room *n,
                     enum room room)
 {
-    struct resources r = room_of(l, n, room);
+    struct resources r = place_room(l, n, room);
 
     return place_fits(l, &m->asks, &r) && has_devices(n, &m->asks, room);
 }
@@ -143,7 +143,7 @@ static struct node_room *choose(struct ledger *l, const struct member *m, enum r
 
     for (size_t i = 0; i < l->ready_len; i++) {
         struct node_room *n = l->ready[i];
-        struct resources r = room_of(l, n, room);
+        struct resources r = place_room(l, n, room);
         int64_t left, liking = 0;
 
         if (taste.has_any ? !n->allowed
@@ -181,7 +181,7 @@ static int64_t capacity(struct ledger *l, const struct resources *asks, int64_t 
     int64_t sum = 0;
 
     for (size_t i = 0; i < l->ready_len && sum < enough; i++) {
-        struct resources r = room_of(l, l->ready[i], room);
+        struct resources r = place_room(l, l->ready[i], room);
         int64_t here = enough;
 
         for (enum resource k = 0; k < RESOURCE_COUNT; k++)
@@ -308,10 +308,9 @@ bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room
     return true;
 }
 
-bool place_would_fit_also(struct ledger *l, struct group *g, int64_t count, bool also_lost)
+struct ready_nodes place_count_also(struct ledger *l, bool also_lost)
 {
-    size_t ready_len = l->ready_len;
-    bool has_taints = l->has_taints, fit;
+    struct ready_nodes before = {l->ready_len, l->has_taints, l->total};
 
     map_for_each (node, &l->nodes) {
         struct node_room *n = node->value;
@@ -320,18 +319,34 @@ bool place_would_fit_also(struct ledger *l, struct group *g, int64_t count, bool
             continue;
         l->ready[l->ready_len++] = n;
         l->has_taints = l->has_taints || n->tainted;
+        resources_add(&l->total, &n->total);
     }
-    fit = l->ready_len > ready_len && fits_on_empty(l, g, count);
-    l->ready_len = ready_len;
-    l->has_taints = has_taints;
+    return before;
+}
+
+void place_put_back(struct ledger *l, const struct ready_nodes *before)
+{
+    l->ready_len = before->len;
+    l->has_taints = before->has_taints;
+    l->total = before->total;
+}
+
+bool place_would_fit_also(struct ledger *l, struct group *g, int64_t count, bool also_lost)
+{
+    struct ready_nodes before = place_count_also(l, also_lost);
+    bool fit = l->ready_len > before.len && fits_on_empty(l, g, count);
+
+    place_put_back(l, &before);
     return fit;
 }
 
-int64_t place_count_fitting(struct ledger *l, struct group *g)
+int64_t place_count_fitting(struct ledger *l, struct group *g, enum room room)
 {
     int64_t count = 0;
 
-    while (place_members(l, g, 1, ROOM_UNHELD))
+    if (room == ROOM_EMPTY)
+        place_begin_trial(l);
+    while (place_members(l, g, 1, room))
         count++;
     unplace_members(l, g);
     return count;

@@ -6,7 +6,7 @@
 
 /* What counts as free. What is placed in the first two stays. */
 enum room {
-    ROOM_FREE,    /* neither held nor claimed by a group ahead in line */
+    ROOM_FREE,    /* not held, and nothing a group ahead in line would miss */
     ROOM_IN_TIME, /* that, and what is claimed for later than ledger.ends_ms */
     ROOM_UNHELD,  /* not held */
     ROOM_TO_COME, /* that, what is ending, and what victims would leave; less claims */
@@ -26,9 +26,21 @@ bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room
 
 /* Whether they would fit on empty, uncordoned nodes; also_lost: counting NotReady nodes too. */
 bool place_would_fit_also(struct ledger *l, struct group *g, int64_t count, bool also_lost);
-/* How many of its members fit into what is not held; does not change the group. */
-int64_t place_count_fitting(struct ledger *l, struct group *g);
+/* How many of its members fit into what is not held, or onto empty nodes; does not change the
+ * group. */
+int64_t place_count_fitting(struct ledger *l, struct group *g, enum room room);
 
+/* Cordoned nodes, and also_lost: those that are not ready, count as ready until they are put back.
+ */
+struct ready_nodes {
+    size_t len;
+    bool has_taints;
+    struct resources total;
+};
+struct ready_nodes place_count_also(struct ledger *l, bool also_lost);
+void place_put_back(struct ledger *l, const struct ready_nodes *before);
+
+struct resources place_room(const struct ledger *l, const struct node_room *n, enum room room);
 /* Of what is counted. */
 bool place_fits(const struct ledger *l, const struct resources *asks, const struct resources *room);
 /* Whether the member fits. */
@@ -42,6 +54,12 @@ bool place_is_allowed(struct ledger *l, const struct member *m, const struct nod
  */
 bool constraints_allow(struct ledger *l, const struct member *m, const struct node_room *n,
                        bool alone);
+/* The same, whatever pods are there. */
+bool constraints_allow_but_for_pods(struct ledger *l, const struct member *m,
+                                    const struct node_room *n);
+/* The taint that alone keeps the pod away; NULL: there is none, or the node does not suit it. */
+const struct json *constraints_taint(struct ledger *l, const struct member *m,
+                                     const struct node_room *n);
 /* How much the pod would like to run there, by each kind of preference, in numbers of that kind. */
 void constraints_like(struct ledger *l, const struct member *m, const struct node_room *n,
                       int64_t ret[LIKINGS]);

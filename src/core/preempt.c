@@ -2,7 +2,8 @@
  * preempt.c - whom a group of a higher queue sends away. Victims are of queues of strictly lower
  * priority that may be preempted: first what elastic groups can do without, then whole groups, of
  * the lowest queue and of the one that holds the larger share, the least important and youngest
- * first. As few as are needed; what is ending anyway is waited for instead. Of gangs that lost
+ * first. As few as are needed: of those that differ by their age alone the larger go, if that saves
+ * others; what is ending anyway is waited for instead. Of gangs that lost
  * members and hold what the others lack one goes, whatever their queues, and so does one whose lost
  * members no node can take.
  */
@@ -14,6 +15,7 @@
 #define CANDIDATES_LIMIT 4096
 #define STUCK_MS 60000   /* a node that was lost may come back */
 #define ATTEMPTS_LIMIT 8 /* groups that may look for victims in one decision */
+#define ALONE_LIMIT 64   /* victims of which each is tried alone */
 
 struct hunt {
     struct decision *decision;
@@ -78,9 +80,9 @@ static int compare_i64(int64_t a, int64_t b)
     return a < b ? -1 : a > b;
 }
 
-static int compare_victims(const void *x, const void *y)
+/* Who goes first by what queues and priorities say. */
+static int compare_ranks(const struct victim *a, const struct victim *b)
 {
-    const struct victim *a = x, *b = y;
     int c = (a->member == NULL) - (b->member == NULL);
 
     if (!c)
@@ -91,6 +93,14 @@ static int compare_victims(const void *x, const void *y)
         c = compare_i64(a->group->priority, b->group->priority);
     if (!c)
         c = compare_i64(pod_priority(a->group), pod_priority(b->group));
+    return c;
+}
+
+static int compare_victims(const void *x, const void *y)
+{
+    const struct victim *a = x, *b = y;
+    int c = compare_ranks(a, b);
+
     if (!c)
         c = compare_i64(b->group->created_ms, a->group->created_ms);
     if (!c)
@@ -146,15 +156,16 @@ static void set_run(struct hunt *h, size_t *set, size_t len)
         set_spare(&h->victims[*set - 1], false);
 }
 
-/* The shortest run of candidates from the front that is enough; 0: not even all are. */
-static size_t shortest_run(struct hunt *h)
+/* The shortest run of candidates from the front that is enough, of which so many are set; 0: not
+ * even all are. */
+static size_t shortest_run(struct hunt *h, size_t set)
 {
-    size_t set = 0, low = 0, high = h->len;
+    size_t low = set, high = h->len;
 
     set_run(h, &set, high);
     if (!fits_without(h))
         high = 0;
-    while (high - low > 1 && high > 0) {
+    while (high > low + 1) {
         size_t middle = low + (high - low) / 2;
 
         set_run(h, &set, middle);
@@ -180,6 +191,77 @@ static size_t spare_the_needless(struct hunt *h, size_t len)
         h->victims[kept++] = h->victims[i];
     }
     return kept;
+}
+
+/* How much of what the group asks for it holds, in thousandths of each resource. */
+static int64_t use_of(const struct hunt *h, const struct victim *v)
+{
+    struct resources asks = group_asks(h->group, h->required);
+    int64_t sum = 0;
+
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (asks.amount[i] > 0 && ledger_counts(h->decision->ledger, i))
+            sum += (int64_t)(1000 * (double)min_i64(v->group->held.amount[i], asks.amount[i]) /
+                             (double)asks.amount[i]);
+    return sum;
+}
+
+static int compare_uses(const void *x, const void *y)
+{
+    const struct victim *a = x, *b = y;
+    int c = compare_i64(b->use, a->use);
+
+    return c ? c : compare_victims(a, b);
+}
+
+/* The first of the run that would do without the others of it; len: none. */
+static size_t alone(struct hunt *h, size_t from)
+{
+    for (size_t i = from; i < h->len && i < from + ALONE_LIMIT; i++) {
+        bool fits;
+
+        set_spare(&h->victims[i], true);
+        fits = fits_without(h);
+        set_spare(&h->victims[i], false);
+        if (fits)
+            return i;
+    }
+    return h->len;
+}
+
+/* Of the last rank that has to go, whole groups that count the same but for their age, those of
+ * which the fewest are enough. All before them are set; returns how many are then. */
+static size_t fewest(struct hunt *h, size_t len)
+{
+    size_t first = len - 1, end = len, set = len, one;
+    struct victim last = h->victims[len - 1];
+
+    while (first > 0 && compare_ranks(&h->victims[first - 1], &last) == 0)
+        first--;
+    while (end < h->len && compare_ranks(&h->victims[end], &last) == 0)
+        end++;
+    if (last.member || len - first == 1)
+        return len;
+    set_run(h, &set, first);
+    h->len = end;
+    one = alone(h, first);
+    if (one < end) {
+        last = h->victims[one];
+        h->victims[one] = h->victims[first];
+        h->victims[first] = last;
+        set_run(h, &set, first + 1);
+        return first + 1;
+    }
+    for (size_t i = first; i < end; i++)
+        h->victims[i].use = use_of(h, &h->victims[i]);
+    qsort(&h->victims[first], end - first, sizeof(*h->victims), compare_uses);
+    set = shortest_run(h, first);
+    if (set < len)
+        return set;
+    set_run(h, &set, first); /* as many of the larger: the younger, then */
+    qsort(&h->victims[first], end - first, sizeof(*h->victims), compare_victims);
+    set_run(h, &set, len);
+    return len;
 }
 
 static void evict(struct hunt *h, size_t len)
@@ -227,10 +309,10 @@ bool preempt_for(struct decision *d, struct group *g, int64_t required)
     if (h.len == 0)
         return false;
     d->preemptions++;
-    len = shortest_run(&h);
+    len = shortest_run(&h, 0);
     if (len == 0)
         return false;
-    len = spare_the_needless(&h, len);
+    len = spare_the_needless(&h, fewest(&h, len));
     if (!place_members(l, g, required, ROOM_TO_COME))
         return false;
     claim_places(d, g);

@@ -2,9 +2,11 @@
  * schedule.c - see schedule.h. Walks the lines of all queues at once, always going on with the
  * queue that comes first at that moment, and tries each group in turn.
  *
- * What it costs: a group that waits is one step of the walk, and only DEPTH_LIMIT of them behind
+ * What it costs: a group that waits is one step of the walk, and only so many (ledger.depth) behind
  * the first that does not fit are tried; what has not changed is not told again. Places in line and
- * counts change with every group that starts: they are published once in TELL_EVERY_MS.
+ * counts change with every group that starts: they are published once in TELL_EVERY_MS. When a
+ * queue has changed those of its line are judged anew, when a node has, all, JUDGED_AT_ONCE in each
+ * decision.
  */
 #include "core/schedule.h"
 
@@ -13,7 +15,7 @@
 
 #include "core/decision.h"
 
-#define DEPTH_LIMIT 256
+#define JUDGED_AT_ONCE 256
 #define LINE_DEPTH 64 /* of the treap a line is */
 #define FIRST_LIMIT_MS (INT64_C(24) * 3600 * 1000)
 
@@ -286,7 +288,7 @@ static enum wait_reason find_verdict(struct ledger *l, struct group *g)
 
 static enum wait_reason judge(struct ledger *l, struct group *g)
 {
-    if (g->judged_at != l->rules || g->verdict == WAIT_MEMBERS) {
+    if (group_is_misjudged(l, g) || g->verdict == WAIT_MEMBERS) {
         g->verdict = find_verdict(l, g);
         g->judged_at = l->rules;
     }
@@ -406,14 +408,11 @@ static bool is_told_exactly(size_t position)
     return position > 0 && position <= PLACES_TOLD;
 }
 
-static void note(struct decision *d, struct group *g, enum wait_reason reason)
+static void note(struct decision *d, struct group *g, enum wait_reason reason, size_t position)
 {
-    bool waits = is_in_line(reason) && group_required(g) > 0;
     size_t before = g->position;
 
-    g->position = waits ? ++d->position : 0;
-    if (is_told_exactly(g->position))
-        d->line[g->position - 1] = g;
+    g->position = position;
     if (reason != g->reason || g->dirty || g->told_at != d->ledger->rules || g->holding > 0)
         decision_look_at(d, g);
     else if (g->clears || is_told_exactly(before) || is_told_exactly(g->position))
@@ -421,8 +420,61 @@ static void note(struct decision *d, struct group *g, enum wait_reason reason)
     g->told_at = d->ledger->rules;
     g->waits_anew = reason != g->reason;
     g->reason = reason;
+}
+
+static void note_reached(struct decision *d, struct group *g, enum wait_reason reason)
+{
+    bool waits = is_in_line(reason) && group_required(g) > 0;
+
+    note(d, g, reason, waits ? ++d->position : 0);
+    if (is_told_exactly(g->position))
+        d->line[g->position - 1] = g;
+    if (is_in_line(reason))
+        ledger_reach(d->ledger, g);
+    else
+        ledger_unreach(g);
     if (!d->first && reason == WAIT_RESOURCES && waits)
         d->first = g;
+}
+
+/* It is too far behind to be tried: of what needs no look at free room it is told all the same. */
+static void note_unreached(struct decision *d, struct group *g)
+{
+    enum wait_reason reason = judge(d->ledger, g);
+
+    ledger_unreach(g);
+    if (reason || g->reason != WAIT_TURN || g->position > 0 || g->dirty)
+        note(d, g, reason ? reason : WAIT_TURN, 0);
+}
+
+/* Whom the walk does not come to any more, or has not, though rules have changed. */
+static void judge_unreached(struct decision *d)
+{
+    struct ledger *l = d->ledger;
+    int left = JUDGED_AT_ONCE;
+
+    for (struct group *g = l->reached, *next; g; g = next) {
+        next = g->next_reached;
+        if (g->walked != l->walks && !g->rests)
+            note_unreached(d, g);
+    }
+    for (struct group *g = l->dirty; g; g = g->next_dirty)
+        if (g->line_key && g->walked != l->walks && !g->rests)
+            note_unreached(d, g);
+    map_for_each (node, &l->queues) {
+        struct queue_entry *q = node->value;
+
+        for (; q->to_judge && left > 0; q->to_judge = group_after(q->to_judge)) {
+            struct group *g = q->to_judge;
+
+            if (!group_is_misjudged(l, g) || g->rests)
+                continue;
+            note_unreached(d, g);
+            left--;
+        }
+        if (q->to_judge)
+            plan_wake_at(d->plan, d->now_ms + 1);
+    }
 }
 
 static void walk(struct decision *d)
@@ -432,7 +484,7 @@ static void walk(struct decision *d)
 
     open_lanes(d, &lanes);
     d->ledger->walks++;
-    while (tried < DEPTH_LIMIT && lanes.len > 0) {
+    while (tried < d->ledger->depth && lanes.len > 0) {
         struct lane *lane = lanes.heap[0];
         struct group *g = lane->next;
         enum wait_reason reason;
@@ -448,16 +500,10 @@ static void walk(struct decision *d)
             g->first_ms = g->first_ms ? g->first_ms : d->now_ms;
         }
         reorder(d, &lanes);
-        note(d, g, reason);
+        note_reached(d, g, reason);
         tried += is_in_line(reason) && d->heads_len > 0;
     }
-    for (struct group *g = d->ledger->dirty; g; g = g->next_dirty) /* new, and not reached */
-        if (g->line_key && !g->looked_at && !g->rests) {
-            enum wait_reason reason = judge(d->ledger, g);
-
-            note(d, g, reason ? reason : WAIT_TURN);
-            g->position = 0;
-        }
+    judge_unreached(d);
 }
 
 void decision_look_at(struct decision *d, struct group *g)

@@ -166,21 +166,15 @@ static const char *named_node(const struct json *pod)
     return json_string(json_first(json_get(field, "values")), NULL);
 }
 
-/* That node is not there, or takes nothing; NULL: something else is wrong. */
+/* That node is not there; NULL: something else is wrong. */
 static const char *absent_node(struct decision *d, const struct json *pod)
 {
     const char *name = named_node(pod);
     const struct node_room *n = name ? map_gets(&d->ledger->nodes, name) : NULL;
 
-    if (!name || (n && n->ready))
+    if (!name || (n && n->exists))
         return NULL;
-    return arena_printf(d->arena,
-                        !n || !n->exists ? NEVER_FITS ": there is no node \"%s\""
-                        : n->cordoned    ? NEVER_FITS ": node \"%s\", which its nodeName names, "
-                                                      "could not take it if it were not cordoned"
-                                         : NEVER_FITS ": node \"%s\", which its nodeName names, "
-                                                      "could not take it if it were ready",
-                        name);
+    return arena_printf(d->arena, NEVER_FITS ": there is no node \"%s\"", name);
 }
 
 /* Ready or not. */
@@ -194,6 +188,50 @@ static bool a_node_has_labels(struct decision *d, const struct json *labels)
             return true;
     }
     return false;
+}
+
+/* "dedicated=x:NoSchedule" */
+static const char *taint_text(struct decision *d, const struct json *taint)
+{
+    const char *value = json_get_string(taint, "value", "");
+
+    return arena_printf(d->arena, "%s%s%s:%s", json_get_string(taint, "key", ""), *value ? "=" : "",
+                        value, json_get_string(taint, "effect", ""));
+}
+
+/* The first node that a taint alone keeps it from; NULL: none. */
+static const char *tainted(struct decision *d, const struct member *m)
+{
+    const struct ledger *l = d->ledger;
+
+    for (size_t i = 0; i < l->ready_len; i++) {
+        const struct json *taint = constraints_taint(d->ledger, m, l->ready[i]);
+
+        if (taint)
+            return arena_printf(d->arena,
+                                NEVER_FITS ": node %s, which its nodeSelector, affinity and queue "
+                                           "allow, has the taint %s, which it does not tolerate",
+                                l->ready[i]->name, taint_text(d, taint));
+    }
+    return NULL;
+}
+
+/* No node is one of its queue's; NULL: some are. */
+static const char *outside_queue(struct decision *d, const struct queue_entry *q)
+{
+    const struct json *selector = json_at(
+        d->ledger->find(d->ledger->arg, &kind_queue, QUEUE_NAMESPACE, q->name), "spec",
+        "nodeSelector");
+
+    for (size_t i = 0; i < d->ledger->ready_len; i++)
+        if (queue_allows_node(d->ledger, q, d->ledger->ready[i]))
+            return NULL;
+    if (json_get(selector, "matchLabels"))
+        selector = json_get(selector, "matchLabels");
+    return arena_printf(d->arena,
+                        NEVER_FITS ": no node has the labels of the nodeSelector of queue \"%s\": "
+                                   "%s",
+                        q->name, selector_text(d, selector));
 }
 
 static const char *nowhere(struct decision *d, const struct member *m)
@@ -217,9 +255,12 @@ static const char *nowhere(struct decision *d, const struct member *m)
     if (json_len(selector) && !a_node_has_labels(d, selector))
         return arena_printf(d->arena, NEVER_FITS ": no node has the labels of the nodeSelector: %s",
                             selector_text(d, selector));
-    return NEVER_FITS
-        ": no ready node is one that its nodeSelector, affinity, tolerations and queue "
-        "allow";
+    lacking = outside_queue(d, m->group->queue);
+    if (!lacking)
+        lacking = tainted(d, m);
+    return lacking ? lacking
+                   : NEVER_FITS ": no node is one that its nodeSelector, affinity, tolerations and "
+                                "queue allow";
 }
 
 /* What is too small: the only node, all nodes together, the largest, the one allowed. */
@@ -457,27 +498,92 @@ static const struct node_room *only_node(struct ledger *l, const struct group *g
     return only;
 }
 
-/* "node "n1", which its nodeName names," */
-static const char *node_text(struct decision *d, const struct group *g, const struct node_room *n)
+/* Why it is that one; of ready ones, with another that would take it. */
+static const char *why_only(struct decision *d, const struct group *g)
 {
     const struct member *m = g->first;
+    const char *other;
+    size_t more;
 
     while (m && !member_is_unplaced(m))
         m = m->next;
-    return arena_printf(
-        d->arena, "node \"%s\", %s,", n->name,
-        m && named_node(d->ledger->find(d->ledger->arg, &kind_pod, g->ns, m->name))
-            ? "which its nodeName names"
-            : "the only one that its nodeSelector, affinity, tolerations and queue allow");
+    if (m && named_node(d->ledger->find(d->ledger->arg, &kind_pod, g->ns, m->name)))
+        return "which its nodeName names";
+    other = useful(d, g, true, &more);
+    if (other)
+        return arena_printf(d->arena,
+                            "the only ready one that its nodeSelector, affinity, tolerations and "
+                            "queue allow (node %s is cordoned: kubectl uncordon %s)",
+                            other, other);
+    other = useful(d, g, false, &more);
+    if (other)
+        return arena_printf(d->arena,
+                            "the only ready one that its nodeSelector, affinity, tolerations and "
+                            "queue allow (node %s is not ready)",
+                            other);
+    return "the only one that its nodeSelector, affinity, tolerations and queue allow";
 }
 
-static const char *never(struct decision *d, const struct group *g)
+/* "node "n1", which its nodeName names," */
+static const char *node_text(struct decision *d, const struct group *g, const struct node_room *n)
+{
+    return arena_printf(d->arena, "node \"%s\", %s,", n->name, why_only(d, g));
+}
+
+/* What of its pods keeps others of them away, though a node has room; NULL: nothing does. */
+static const char *keeping_apart(struct decision *d, const struct group *g)
+{
+    for (const struct member *m = g->first; m; m = m->next) {
+        const struct json *pod = d->ledger->find(d->ledger->arg, &kind_pod, g->ns, m->name);
+
+        if (!member_is_unplaced(m))
+            continue;
+        if (m->repels)
+            return "required podAntiAffinity";
+        json_each (c, json_at(pod, "spec", "topologySpreadConstraints"))
+            if (json_string_is(json_get(c, "whenUnsatisfiable"), "DoNotSchedule"))
+                return "topologySpreadConstraints";
+        if (json_at(pod, "spec", "affinity", "podAffinity",
+                    "requiredDuringSchedulingIgnoredDuringExecution"))
+            return "required podAffinity";
+    }
+    return NULL;
+}
+
+/* Whether, of as many as empty nodes take, the rest finds room there and is kept away. */
+static const char *too_many_apart(struct decision *d, struct group *g)
+{
+    struct ledger *l = d->ledger;
+    const char *what = keeping_apart(d, g);
+    int64_t fit = what ? place_count_fitting(l, g, ROOM_EMPTY) : 0;
+    struct resources one = group_asks(g, 1);
+    int64_t room = 0;
+
+    for (size_t i = 0; i < l->ready_len && what; i++) {
+        int64_t here = group_required(g);
+
+        if (!constraints_allow_but_for_pods(l, g->first, l->ready[i]))
+            continue;
+        for (enum resource r = 0; r < RESOURCE_COUNT; r++)
+            if (one.amount[r] > 0 && ledger_counts(l, r))
+                here = min_i64(here, l->ready[i]->total.amount[r] / one.amount[r]);
+        room += here;
+    }
+    if (fit == 0 || room < group_required(g))
+        return NULL;
+    return arena_printf(d->arena,
+                        NEVER_FITS ": its %s lets %" PRId64 " of %" PRId64
+                                   " pods run at once (what helps: fewer replicas or more nodes)",
+                        what, fit, group_required(g));
+}
+
+static const char *never_on(struct decision *d, struct group *g)
 {
     const struct ledger *l = d->ledger;
     struct resources asks = lacks(g), each = largest_asks(g), most;
     bool one = l->ready_len == 1;
     const struct node_room *only;
-    const char *text;
+    const char *text, *apart;
 
     for (const struct member *m = g->first; m; m = m->next)
         if (member_is_unplaced(m) && !largest_node(d->ledger, m, &most))
@@ -487,12 +593,25 @@ static const char *never(struct decision *d, const struct group *g)
                 : too_little(d, "", &asks, &each, &l->total, one ? WHOSE_ONE : WHOSE_ALL, "");
     if (!one && !only)
         text = too_large(d, g, text);
+    apart = text && !*text ? too_many_apart(d, g) : NULL;
+    if (apart)
+        return apart;
     if (!text || !*text)
         return arena_printf(d->arena,
                             NEVER_FITS ": there is enough in all, but not where its pods would "
                                        "need it: the largest pod asks %s%s",
                             largest_pod(d, g), what_helps(d, g, &asks));
     return arena_printf(d->arena, NEVER_FITS ": %s%s", text, what_helps(d, g, &asks));
+}
+
+/* Those that are cordoned or not ready would not help either. */
+static const char *never(struct decision *d, struct group *g)
+{
+    struct ready_nodes before = place_count_also(d->ledger, true);
+    const char *text = never_on(d, g);
+
+    place_put_back(d->ledger, &before);
+    return text;
 }
 
 /* --- who holds it ----------------------------------------------------------------------------- */
@@ -873,13 +992,12 @@ static bool is_in_the_way(struct ledger *l, const struct group *h, const struct 
     for (size_t i = 0; i < h->claim_len; i++) {
         const struct claim_part *part = &h->claim[i];
         const struct node_room *n = part->node;
+        struct resources left = place_room(l, n, ROOM_FREE);
         bool is_short = false;
 
         for (enum resource r = 0; r < RESOURCE_COUNT; r++)
-            is_short = is_short ||
-                       (ledger_counts(l, r) && asks.amount[r] > 0 && part->asks.amount[r] > 0 &&
-                        add_i64(asks.amount[r], add_i64(n->claimed.amount[r], n->used.amount[r])) >
-                            n->total.amount[r]);
+            is_short = is_short || (ledger_counts(l, r) && asks.amount[r] > left.amount[r] &&
+                                    asks.amount[r] > 0 && part->asks.amount[r] > 0);
         if (is_short && would_take(l, g, n))
             return true;
     }
@@ -918,7 +1036,7 @@ static const char *room(struct decision *d, struct group *g)
                             holders(d, g, r), place_in_line(d, g));
     if (is_kept_away(d->ledger, g))
         return kept_away(d, g);
-    fit = place_count_fitting(d->ledger, g);
+    fit = place_count_fitting(d->ledger, g, ROOM_UNHELD);
     before = fit < needs ? NULL : claimer(d, g);
     if (before)
         return arena_printf(d->arena,

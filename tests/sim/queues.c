@@ -887,6 +887,8 @@ static void begin(struct queues *q, struct sim *s, uint64_t seed, bool verbose)
         arena_init(&q->rivals[i].plans, 1u << 28);
         q->rivals[i].ledger = ledger_new(find, &q->rivals[i], false);
         assert(q->rivals[i].ledger);
+        if (seed % 8 == 3) /* so that lines are longer than it tries */
+            q->rivals[i].ledger->depth = (size_t)rand_range(1, 4);
     }
     change(q, SET_NAMESPACES, parse(q, "{'metadata':{'name':'ns','labels':{'team':'x'}}}"), false);
     for (size_t i = 1; i < ELEMS(queue_table); i++)

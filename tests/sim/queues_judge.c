@@ -287,57 +287,122 @@ static bool has_known_end(const struct group *g)
     return g->deadline_ms || g->queue->max_duration_ms;
 }
 
-/* Those who are sure to end in time may have used what is claimed: it counts as free. */
-static struct resources left_for_the_first(const struct node_room *n)
-{
-    struct resources left = n->total;
+/* What those on a node hold, group by group. */
+struct tenancy {
+    const struct group *groups[TASKS_MAX];
+    struct resources held[TASKS_MAX];
+    size_t len;
+    struct resources room; /* beside a claim; of what is not claimed all there is */
+};
 
-    resources_subtract(&left, &n->used);
-    for (const struct member *m = n->holders; m; m = m->next_on_node)
-        if (is_given_now(m) && has_known_end(m->group))
-            resources_add(&left, &m->asks);
-    return left;
+static void add_tenant(struct tenancy *t, const struct member *m)
+{
+    size_t i = 0;
+
+    while (i < t->len && t->groups[i] != m->group)
+        i++;
+    if (i == t->len) {
+        t->groups[t->len] = m->group;
+        t->held[t->len++] = (struct resources){0};
+    }
+    resources_add(&t->held[i], &m->asks);
 }
 
-/* What was given now to those behind the first in line is nothing that one waits for, unless they
- * are sure to give it back in time. */
-static void the_first_is_not_delayed(struct queues *q, const struct group *head,
-                                     const struct group *g)
+static bool has_room_for(const struct tenancy *t, const struct resources *sum)
 {
-    if (g->started && g->bound > 0 && !g->queue->preemptible)
-        return; /* it lacks a part, and goes before all */
-    if (!comes_behind(g, head) || has_known_end(g) || g->queue->priority == head->queue->priority)
-        return; /* queues of equal priority: by share, which changes as we look */
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (sum->amount[i] > t->room.amount[i])
+            return false;
+    return true;
+}
+
+/* Whether, of those there, some could stay with whom the claim would be served, and with that more
+ * it would not. */
+static bool would_miss(const struct tenancy *t, size_t from, const struct resources *stay,
+                       const struct resources *more)
+{
+    struct resources both = *stay;
+
+    if (!has_room_for(t, stay))
+        return false;
+    resources_add(&both, more);
+    if (!has_room_for(t, &both))
+        return true;
+    for (size_t i = from; i < t->len; i++) {
+        struct resources next = *stay;
+
+        resources_add(&next, &t->held[i]);
+        if (would_miss(t, i + 1, &next, more))
+            return true;
+    }
+    return false;
+}
+
+static struct tenancy beside_claim(const struct claim_part *part)
+{
+    struct tenancy t = {.room = part->node->total};
+
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (part->asks.amount[i] > 0)
+            t.room.amount[i] -= part->asks.amount[i];
+        else
+            t.room.amount[i] = INT64_MAX;
+    return t;
+}
+
+/* Given without an end in time to one behind the first in line. Queues of equal priority go by
+ * share, which changes as we look; who lacks a part and may not be stopped goes before all. */
+static bool went_ahead(const struct member *m, const struct group *head)
+{
+    const struct group *g = m->group;
+
+    return is_given_now(m) && comes_behind(g, head) && !has_known_end(g) &&
+           g->queue->priority != head->queue->priority &&
+           !(g->started && g->bound > 0 && !g->queue->preemptible);
+}
+
+/* Whoever ends when: the first in line starts no later for what was given now to those behind it,
+ * unless they are sure to give it back in time. */
+static void the_first_is_not_delayed(struct queues *q, const struct group *head)
+{
     for (size_t i = 0; i < head->claim_len; i++) {
         const struct claim_part *part = &head->claim[i];
-        struct resources given = {0}, left = left_for_the_first(part->node);
+        struct tenancy t = beside_claim(part);
+        struct resources given = {0}, stay = {0};
+        const char *last = "";
 
-        for (const struct member *m = g->first; m; m = m->next)
-            if (m->node == part->node && is_given_now(m))
+        for (const struct member *m = part->node->holders; m; m = m->next_on_node)
+            if (went_ahead(m, head)) {
                 resources_add(&given, &m->asks);
-        for (enum resource k = 0; k < RESOURCE_COUNT; k++)
-            if (given.amount[k] > 0 && left.amount[k] < part->asks.amount[k] &&
-                left.amount[k] + given.amount[k] >= part->asks.amount[k])
-                wrong(q, "%s got room on %s that %s waits for", g->name, part->node->name,
-                      head->name);
+                last = m->group->name;
+            } else if (m->group == head) {
+                resources_add(&stay, &m->asks);
+            } else if (!is_given_now(m) || !has_known_end(m->group)) {
+                add_tenant(&t, m);
+            }
+        if (*last && would_miss(&t, 0, &stay, &given))
+            wrong(q, "%s got room on %s that %s waits for", last, part->node->name, head->name);
     }
+}
+
+static const struct group *first_in_line(const struct ledger *l)
+{
+    map_for_each (n, &l->groups) {
+        const struct group *g = n->value;
+
+        if (g->line_key && g->position == 1 && g->claim_len > 0 && g->reason == WAIT_RESOURCES)
+            return g;
+    }
+    return NULL;
 }
 
 void judge_decision(struct queues *q, struct rival *r, const struct plan *plan)
 {
-    const struct group *head = NULL;
+    const struct group *head = first_in_line(r->ledger);
 
     only_lower_queues_are_preempted(q, r, plan);
-    map_for_each (n, &r->ledger->groups) {
-        const struct group *g = n->value;
-
-        if (g->line_key && g->position == 1 && g->claim_len > 0 && g->reason == WAIT_RESOURCES)
-            head = g;
-    }
-    if (!head)
-        return;
-    map_for_each (n, &r->ledger->groups)
-        the_first_is_not_delayed(q, head, n->value);
+    if (head)
+        the_first_is_not_delayed(q, head);
 }
 
 /* --- at rest ------------------------------------------------------------------------------------
@@ -502,6 +567,22 @@ static int64_t lacks(struct queues *q, const struct task *t)
     return t->least - task_bound(q, t);
 }
 
+/* Who is said to wait for its turn or for room could start if it had that. */
+static void check_may_start(struct queues *q, const struct task *t, const struct json *queue,
+                            const char *message)
+{
+    bool is_default = strcmp(t->queue, DEFAULT_QUEUE) == 0;
+
+    if (task_bound(q, t) > 0)
+        return;
+    if ((!queue && !is_default) || json_bool(json_at(queue, "spec", "closed"), false) ||
+        (int64_t)t->least * t->cpus > quota_of(q, t->queue))
+        wrong(q, "%s is told: %s; its queue does not let it in", t->name, message);
+    else if (takes_of(q, t, true) < t->least)
+        wrong(q, "%s is told: %s; the nodes can take %" PRId64 " of its %d", t->name, message,
+              takes_of(q, t, true), t->least);
+}
+
 static void check_reason(struct queues *q, const struct task *t)
 {
     const char *reason, *message = told(q, t, &reason);
@@ -515,6 +596,9 @@ static void check_reason(struct queues *q, const struct task *t)
         there += task_pod(q, t, i) && !object_is_deleting(task_pod(q, t, i));
     if (t->paused || places_in(task_group(q, t)) > 0 || there == 0)
         return;
+    if (strcmp(reason, "WaitingForTurn") == 0 || strcmp(reason, "InsufficientResources") == 0 ||
+        strcmp(reason, "QuotaExceeded") == 0)
+        check_may_start(q, t, queue, message);
     if (!*reason || !*message)
         wrong(q, "%s waits and is told nothing", t->name);
     else if (strcmp(reason, "InsufficientResources") == 0 &&
@@ -621,6 +705,56 @@ static void check_line(struct queues *q)
         wrong(q, "the numbers in line are not 1 to %zu", most);
 }
 
+/* How many pods like that the node could take now of which the first in line would miss nothing; of
+ * a node that others claim too, none. */
+static int64_t takes_unmissed(const struct node_room *n, const struct group *head,
+                              const struct resources *asks)
+{
+    struct resources sum = {0}, more = {0}, left = n->total;
+    const struct claim_part *part = NULL;
+    struct tenancy t = {.len = 0};
+    int64_t count = 0;
+
+    for (size_t i = 0; head && i < head->claim_len; i++)
+        part = head->claim[i].node == n ? &head->claim[i] : part;
+    if (memcmp(&n->claimed, part ? &part->asks : &sum, sizeof(n->claimed)) != 0)
+        return 0;
+    if (part)
+        t = beside_claim(part);
+    for (const struct member *m = n->holders; m; m = m->next_on_node)
+        if (m->group == head)
+            resources_add(&sum, &m->asks);
+        else
+            add_tenant(&t, m);
+    resources_subtract(&left, &n->used);
+    for (;; count++) {
+        bool fits = true;
+
+        resources_add(&more, asks);
+        for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+            fits = fits && (asks->amount[i] == 0 || more.amount[i] <= left.amount[i]);
+        if (!fits || (part && would_miss(&t, 0, &sum, &more)))
+            return count;
+    }
+}
+
+/* Whom it has tried, and whom no quota holds back, the scheduler lets use what nobody misses. */
+static void check_idle_room(struct queues *q, const struct group *g)
+{
+    const struct ledger *l = q->rivals[0].ledger;
+    const struct group *head = first_in_line(l);
+    struct resources asks = group_asks(g, 1);
+    int64_t count = 0;
+
+    if (!g->line_key || g->started || g->rests || g->walked != l->walks || asks.gpu_shares > 0 ||
+        g->queue->limited[RESOURCE_CPU] || (g->reason != WAIT_TURN && g->reason != WAIT_RESOURCES))
+        return;
+    for (size_t i = 0; i < l->ready_len; i++)
+        count += takes_unmissed(l->ready[i], head, &asks);
+    if (count >= group_required(g))
+        wrong(q, "%s could use what nobody will miss and is told: %s", g->name, message_of(q, g));
+}
+
 /* It is as old, and its pods may not be there yet. */
 static bool may_go_before(struct queues *q, const struct task *other, const struct task *t)
 {
@@ -708,6 +842,9 @@ void judge_rest(struct queues *q)
         if (q->crowd)
             check_patience(q, t);
     }
-    if (q->rivals_len == 1)
-        check_line(q);
+    if (q->rivals_len > 1)
+        return;
+    check_line(q);
+    map_for_each (n, &q->rivals[0].ledger->groups)
+        check_idle_room(q, n->value);
 }

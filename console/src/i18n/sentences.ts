@@ -186,17 +186,21 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   // core/schedule_words.c
   "its size": "它的大小",
   'can never fit: there is no node "{}"': "无法调度：没有名为 {1} 的节点",
-  'can never fit: node "{}", which its nodeName names, could not take it if it were not cordoned':
-    "无法调度：nodeName 指定的节点 {1} 即使恢复调度也无法容纳它",
-  'can never fit: node "{}", which its nodeName names, could not take it if it were ready':
-    "无法调度：nodeName 指定的节点 {1} 即使就绪也无法容纳它",
   "can never fit: no node offers enough {}": "无法调度：资源不足，没有节点提供足够的 {1}",
   'can never fit: no node has the label "{}", the topologyKey of its topologySpreadConstraints':
     "无法调度：没有节点带有 topologySpreadConstraints 的 topologyKey 标签 {1}",
   "can never fit: no node has the labels of the nodeSelector: {}":
     "无法调度：没有节点带有 nodeSelector 要求的标签 {1}",
-  "can never fit: no ready node is one that its nodeSelector, affinity, tolerations and queue allow":
-    "无法调度：没有就绪的节点符合其 nodeSelector、亲和性、容忍度和队列的要求",
+  'can never fit: no node has the labels of the nodeSelector of queue "{}": {}':
+    "无法调度：没有节点带有队列“{1}”的 nodeSelector 要求的标签 {2}",
+  "can never fit: node {}, which its nodeSelector, affinity and queue allow, has the taint {}, which it does not tolerate":
+    "无法调度：符合其 nodeSelector、亲和性和队列要求的节点 {1} 带有它不容忍的污点 {2}",
+  "can never fit: no node is one that its nodeSelector, affinity, tolerations and queue allow":
+    "无法调度：没有节点符合其 nodeSelector、亲和性、容忍度和队列的要求",
+  "can never fit: its {} lets {} of {} pods run at once (what helps: fewer replicas or more nodes)":
+    "无法调度：其 {1} 只允许 {3} 个 Pod 中的 {2} 个同时运行（可以减少副本数或增加节点）",
+  "required podAntiAffinity": "强制 Pod 反亲和性",
+  "required podAffinity": "强制 Pod 亲和性",
   "asks {}, the node has {}": "请求 {1}，节点只有 {2+}",
   "asks {}, the {} nodes together have {}": "请求 {1}，{2} 个节点共有 {3+}",
   "a pod asks {}, the largest node has {}": "单个 Pod 请求 {1}，最大的节点只有 {2+}",
@@ -204,6 +208,10 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'node "{}", {},': "节点 {1}（{2}）",
   "which its nodeName names": "由 nodeName 指定",
   "the only one that its nodeSelector, affinity, tolerations and queue allow": "唯一可以运行的节点",
+  "the only ready one that its nodeSelector, affinity, tolerations and queue allow (node {} is cordoned: kubectl uncordon {})":
+    "唯一可以运行的就绪节点；节点 {1} 已停止调度，可用 kubectl uncordon {2} 恢复",
+  "the only ready one that its nodeSelector, affinity, tolerations and queue allow (node {} is not ready)":
+    "唯一可以运行的就绪节点；节点 {1} 未就绪",
   "--gpus if the machine has more": "--gpus，如果本机还有 GPU",
   "{} (up to {} a pod)": "{1+}（每个 Pod 最多 {2}）",
   " (what helps: smaller requests)": "（可以减少请求量）",

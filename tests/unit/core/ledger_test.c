@@ -243,7 +243,7 @@ static void who_waits_knows_why(struct history *h)
     }
 }
 
-/* What a group behind the first of its queue was given is nothing that one waits for. */
+/* What a group behind the first of its queue was given is not all that one waits for on a node. */
 static void the_head_is_not_delayed(const struct group *head, const struct group *behind)
 {
     if (behind->queue != head->queue || !behind->line_key ||
@@ -251,17 +251,23 @@ static void the_head_is_not_delayed(const struct group *head, const struct group
         return;
     for (size_t i = 0; i < head->claim_len; i++) {
         const struct claim_part *part = &head->claim[i];
-        int64_t left = part->node->total.cpu_milli - part->node->used.cpu_milli, given = 0;
+        struct resources left = part->node->total, given = {0};
+        bool fits = true, would_fit = true;
 
         for (const struct member *m = behind->first; m; m = m->next)
             if (m->node == part->node && m->has_pod && !m->bound && !m->recorded)
-                given += m->asks.cpu_milli;
-        assert_false(given > 0 && left < part->asks.cpu_milli &&
-                     left + given >= part->asks.cpu_milli);
+                resources_add(&given, &m->asks);
+        resources_subtract(&left, &part->node->used);
+        for (enum resource k = 0; k < RESOURCE_COUNT; k++) {
+            fits = fits && left.amount[k] >= part->asks.amount[k];
+            would_fit = would_fit && left.amount[k] + given.amount[k] >= part->asks.amount[k];
+        }
+        assert_false(would_fit && !fits);
     }
 }
 
-static void heads_are_not_delayed(struct history *h)
+/* Room was made for those ahead. */
+static void heads_are_not_delayed(struct history *h, const struct map *ahead)
 {
     const struct group *head = NULL;
 
@@ -274,14 +280,15 @@ static void heads_are_not_delayed(struct history *h)
     if (!head)
         return;
     map_for_each (node, &h->c.ledger->groups)
-        the_head_is_not_delayed(head, node->value);
+        if (!map_gets(ahead, node->key))
+            the_head_is_not_delayed(head, node->value);
 }
 
 /* --- histories -------------------------------------------------------------------------------- */
 
 static void decide(struct history *h)
 {
-    struct map held = MAP_INIT;
+    struct map held = MAP_INIT, ahead = MAP_INIT;
     struct plan plan;
 
     cluster_feed(&h->c);
@@ -293,11 +300,14 @@ static void decide(struct history *h)
         const struct group *g = node->value;
 
         assert_int_equal(map_puts(&held, node->key, (void *)(uintptr_t)g->holding, NULL), 0);
+        if (g->ahead)
+            assert_int_equal(map_puts(&ahead, node->key, node->value, NULL), 0);
     }
     look(&h->c, &plan);
     map_for_each (node, &h->c.ledger->groups)
         gangs_start_whole(node->value, (int64_t)(uintptr_t)map_gets(&held, node->key));
-    heads_are_not_delayed(h);
+    heads_are_not_delayed(h, &ahead);
+    map_release(&ahead, NULL);
     only_higher_queues_preempt(h, &plan);
     nothing_is_added_over_quota(h);
     map_release(&held, NULL);
