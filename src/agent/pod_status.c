@@ -231,7 +231,9 @@ static struct json *conditions(struct arena *a, const struct json *pod, const st
     set_condition(a, list, "Ready", s->all_ready, not_ready, now_ms);
     set_condition(a, list, "ContainersReady", s->all_ready, not_ready, now_ms);
     set_condition(a, list, "PodScheduled", true, NULL, now_ms);
-    if (object_is_deleting(pod) && (s->phase == SUCCEEDED || s->phase == FAILED) && s->by_itself)
+    /* A group's pod may be preempted without our having heard of it yet. */
+    if ((object_is_deleting(pod) || object_label(pod, LABEL_GROUP_NAME)) &&
+        (s->phase == SUCCEEDED || s->phase == FAILED) && s->by_itself)
         set_condition(a, list, POD_ENDED_BY_ITSELF, true, NULL, now_ms);
     return list;
 }

@@ -267,6 +267,12 @@ static void who_ends_before_it_is_told_to_is_told_apart(void **state)
     assert_string_equal(condition(settle(&a, pod, &run, NULL), POD_ENDED_BY_ITSELF), "True");
     c.exit_code = 1;
     assert_string_equal(condition(settle(&a, pod, &run, NULL), POD_ENDED_BY_ITSELF), "True");
+    (void)json_remove(json_make_object(&a, pod, "metadata"), "deletionTimestamp");
+    assert_null(object_condition(settle(&a, pod, &run, NULL), POD_ENDED_BY_ITSELF));
+    json_set_string(&a, /* it may be preempted, and its deletion not be known here yet */
+                    json_make_object(&a, json_make_object(&a, pod, "metadata"), "labels"),
+                    LABEL_GROUP_NAME, "g");
+    assert_string_equal(condition(settle(&a, pod, &run, NULL), POD_ENDED_BY_ITSELF), "True");
     arena_release(&a);
 }
 
