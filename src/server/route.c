@@ -59,9 +59,9 @@ static const struct {
 } fixed[] = {
     {"healthz", true, true, verb_health},           {"livez", true, true, verb_health},
     {"readyz/storage", false, false, verb_storage}, {"readyz", true, true, verb_ready},
-    {"version", false, true, verb_version},         {"api", false, false, verb_discover_core},
-    {"apis", false, false, verb_discover_groups},   {"openapi/v2", false, false, verb_openapi_v2},
-    {"openapi/v3", false, false, verb_openapi_v3},
+    {"metrics", false, false, verb_metrics},        {"version", false, true, verb_version},
+    {"api", false, false, verb_discover_core},      {"apis", false, false, verb_discover_groups},
+    {"openapi/v2", false, false, verb_openapi_v2},  {"openapi/v3", false, false, verb_openapi_v3},
 };
 
 struct segments {

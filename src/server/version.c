@@ -1,8 +1,12 @@
-/* version.c - /version, and that the server is well. It is ready when what every cluster has is on
- * disk, and so to be seen: who waits for it may ask for the default namespace next. */
+/* version.c - /version, figures, and that the server is well. It is ready when what every cluster
+ * has is on disk, and so to be seen: who waits for it may ask for the default namespace next. */
 
+#include <string.h>
+
+#include "net/metrics.h"
 #include "server/internal.h"
 
+#define METRICS_LIMIT_BYTES (256u * 1024u)
 #define VERSION_TEXT "v1.32.0+muster"
 #define READY_WAIT_MS 30000
 
@@ -43,6 +47,30 @@ int verb_health(struct server_request *r, struct err *err)
     (void)err;
     buf_adds(&b, "ok");
     reply_buf(r, 200, "text/plain; charset=utf-8", &b);
+    return 0;
+}
+
+int verb_metrics(struct server_request *r, struct err *err)
+{
+    static const char name[] = "apiserver_storage_objects";
+    struct buf b = BUF_INIT(METRICS_LIMIT_BYTES);
+
+    (void)err;
+    buf_addf(&b, "# HELP %s Objects stored.\n# TYPE %s gauge\n", name, name);
+    for (size_t i = 0; r->server->kinds[i]; i++) {
+        const struct kind *k = r->server->kinds[i], *last = i ? r->server->kinds[i - 1] : NULL;
+        struct store_collection *c = server_collection(r->server, k);
+        bool again = last && strcmp(last->plural, k->plural) == 0 &&
+                     strcmp(last->group, k->group) == 0; /* another version of it */
+
+        if (c && !again)
+            buf_addf(&b, "%s{resource=\"%s\"} %zu\n", name, resource_name(r->arena, k),
+                     store_count(c));
+    }
+    metrics_add(&b, "muster_store_revision", "counter", "Newest committed write.",
+                (double)store_revision(r->server->store));
+    metrics_add_process(&b);
+    reply_buf(r, 200, METRICS_TYPE, &b);
     return 0;
 }
 

@@ -73,6 +73,23 @@ class Http(unittest.TestCase):
             thread.join(harness.PATIENCE)
         return results
 
+    def test_figures_for_prometheus(self):
+        before = self.figures()
+        self.daemon.call("POST", CONFIG_MAPS, {"metadata": {"name": "counted"}})
+        after = self.figures()
+        name = 'apiserver_storage_objects{resource="configmaps"}'
+        self.assertEqual(after[name], before[name] + 1)
+        self.assertGreater(after["muster_store_revision"], before["muster_store_revision"])
+        self.assertGreater(after["process_resident_memory_bytes"], 1 << 20)
+        self.assertEqual(self.daemon.request("GET", "/metrics", headers={"Authorization": "Bearer none"})[0], 401)
+
+    def figures(self):
+        status, body = self.daemon.request("GET", "/metrics")
+        self.assertEqual(status, 200)
+        lines = [line.rsplit(" ", 1) for line in body.decode().splitlines() if not line.startswith("#")]
+        self.assertEqual(len({name for name, _ in lines}), len(lines), "a series is there twice")
+        return {name: float(value) for name, value in lines}
+
     def test_of_ten_clients_with_one_name_one_succeeds(self):
         codes = self.in_parallel(10, lambda i: self.daemon.request("POST", CONFIG_MAPS, config_map("same"))[0])
         self.assertEqual(sorted(codes), [201] + [409] * 9)

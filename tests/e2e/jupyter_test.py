@@ -189,7 +189,8 @@ class Jupyter(app_client.AppClient, harness.WithDaemon):
             most = max(most, self.daemon_kib())
         self.assertEqual(connection.getresponse().read().decode(), digest.hexdigest())
         connection.close()
-        self.assertLess(most - before, 8 * 1024)  # of 200 MiB
+        # of 200 MiB; the sanitizer keeps up to 256 MiB of what was freed, and what lies between
+        self.assertLess(most - before, (400 if "asan" in harness.BIN else 8) * 1024)
         kernel.socket.close()
         self.api("DELETE", f"api/kernels/{kernel.id}")
 

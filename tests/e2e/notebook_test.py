@@ -144,8 +144,8 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
     def test_what_another_made_is_not_its_own(self):
         rbac, accounts = "/apis/rbac.authorization.k8s.io/v1/namespaces/default", "/api/v1/namespaces/default/serviceaccounts"
         service = {"metadata": {"name": "managed-notebook-http-nb"}, "spec": {"ports": [{"port": 80}], "clusterIP": "None"}}
-        for path, body in ((f"{rbac}/roles", {"metadata": {"name": "nb-nb"}, "rules": [
-                {"apiGroups": [""], "resources": ["secrets"], "verbs": ["*"]}]}),
+        for path, body in ((f"{rbac}/rolebindings", {"metadata": {"name": "nb-nb"}, "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"}}),
                 (accounts, {"metadata": {"name": "nb-nb"}}), (harness.SERVICES.format(ns="default"), service)):
             kind = self.daemon.call("POST", path, body)["kind"]
             name = body["metadata"]["name"]

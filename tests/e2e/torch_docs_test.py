@@ -41,7 +41,8 @@ class Pages(unittest.TestCase):
             return subprocess.run(["bash", "-c", line], cwd=folder / "examples", env=environment, capture_output=True, text=True,
                                   stdin=subprocess.DEVNULL, timeout=10 * harness.PATIENCE)
         self.addCleanup(run, "muster rm --all --yes; muster down")
-        self.assertEqual(run("muster up --detach").returncode, 0)
+        if not shown(page)[0].startswith("muster up"):
+            self.assertEqual(run("muster up --detach").returncode, 0)
         for line in shown(page):
             done = run(line)
             self.assertEqual(done.returncode, 0, f"{page}: {line}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
