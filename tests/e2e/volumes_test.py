@@ -138,7 +138,8 @@ class Volumes(app_client.AppClient, harness.WithDaemon):
             most = max(most, self.daemon_kib())
         connection.close()
         self.assertEqual(back.hexdigest(), digest.hexdigest())
-        self.assertLess(most - before, 8 * 1024)  # of 200 MiB
+        # of 200 MiB; the sanitizer keeps up to 256 MiB of what was freed, and what lies between
+        self.assertLess(most - before, (400 if "asan" in harness.BIN else 8) * 1024)
 
     def daemon_kib(self):
         for line in pathlib.Path(f"/proc/{self.daemon.process.pid}/smaps_rollup").read_text().splitlines():

@@ -65,7 +65,7 @@ test("quota, who runs, who waits and why; close, edit, make", async () => {
   await page.screenshot({ path: path.join(SHOTS, "queues-360.zh.light.png"), fullPage: true });
   await page.setViewportSize({ width: 1440, height: 900 });
   await card.getByRole("button", { name: "关闭" }).click();
-  await card.getByText("已关闭").waitFor();
+  await card.getByText("已关闭", { exact: true }).waitFor();
   assert.equal((await daemon.api("GET", `${QUEUES}/day`)).spec.closed, true);
   await card.getByRole("button", { name: "开放" }).click();
   await card.getByRole("button", { name: "关闭" }).waitFor();

@@ -89,8 +89,7 @@ async function terminal(lab) {
 
 test("from the Notebook to the trained model", async () => {
   const { daemon } = shared;
-  // Text that is inserted over a selection in the editor is styled by Chromium itself.
-  const page = await shared.browser.page(daemon, { allow: [/Applying inline style/] });
+  const page = await shared.browser.page(daemon);
   await page.goto("/notebooks");
   await page.getByRole("button", { name: "创建 Notebook" }).click();
   const dialog = page.getByRole("dialog");
@@ -125,7 +124,11 @@ test("from the Notebook to the trained model", async () => {
   const editor = page.getByRole("dialog").locator(".cm-content");
   await editor.click();
   await page.keyboard.press("Control+a");
-  await page.keyboard.insertText(YAML);
+  await editor.evaluate((node, text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", text);
+    node.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }, YAML);
   await page.getByRole("dialog").getByRole("button", { name: "应用到表单" }).click();
   await page.getByRole("button", { name: "创建", exact: true }).click();
   await daemon.phase("torch-mnist-trainingjob", "Succeeded", JOBS);

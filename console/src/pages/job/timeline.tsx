@@ -47,6 +47,11 @@ function laneText(lane: Lane): string {
   return `${lane.label}: ${spans.join(", ")}`;
 }
 
+/** A label at this part of the axis, which ends where the axis ends. */
+function inside(part: number): { left: string; transform: string } {
+  return { left: `${100 * part}%`, transform: `translateX(${-100 * part}%)` };
+}
+
 export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
   const { job } = props;
   const at = isOver(job) ? 0 : now.value;
@@ -116,7 +121,7 @@ export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
           <span class="lane-name" />
           <span class="lane-bars">
             {ticks(length, TICKS).map((ms) => (
-              <span key={ms} class="tick num" style={{ left: `${(100 * ms) / length}%` }}>
+              <span key={ms} class="tick num" style={inside(ms / length)}>
                 +{duration(ms)}
               </span>
             ))}
