@@ -350,15 +350,31 @@ static struct tenancy beside_claim(const struct claim_part *part)
     return t;
 }
 
+/* Who lacks a part and may not be stopped goes before all; from who only grows it is not told
+ * apart. */
+static bool may_go_first(const struct group *g)
+{
+    return g->line_key && g->started && g->bound > 0 && !g->queue->preemptible;
+}
+
 /* Given without an end in time to one behind the first in line. Queues of equal priority go by
- * share, which changes as we look; who lacks a part and may not be stopped goes before all. */
+ * share, which changes as we look. */
 static bool went_ahead(const struct member *m, const struct group *head)
 {
     const struct group *g = m->group;
 
     return is_given_now(m) && comes_behind(g, head) && !has_known_end(g) &&
-           g->queue->priority != head->queue->priority &&
-           !(g->started && g->bound > 0 && !g->queue->preemptible);
+           g->queue->priority != head->queue->priority && !may_go_first(g);
+}
+
+/* Whether it counts among what its group held when those behind the first were given room. A lower
+ * queue's group that is sure to end may have been lent claimed room after that. */
+static bool may_stay(const struct member *m, const struct group *head)
+{
+    const struct group *g = m->group;
+
+    return !has_known_end(g) || g->queue->priority >= head->queue->priority ||
+           (!is_given_now(m) && !may_go_first(g));
 }
 
 /* Whoever ends when: the first in line starts no later for what was given now to those behind it,
@@ -377,7 +393,7 @@ static void the_first_is_not_delayed(struct queues *q, const struct group *head)
                 last = m->group->name;
             } else if (m->group == head) {
                 resources_add(&stay, &m->asks);
-            } else if (!is_given_now(m) || !has_known_end(m->group)) {
+            } else if (may_stay(m, head)) {
                 add_tenant(&t, m);
             }
         if (*last && would_miss(&t, 0, &stay, &given))
