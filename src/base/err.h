@@ -77,6 +77,6 @@ int err_http_code(enum err_reason reason);              /* 404 ... */
 const char *err_reason_name(enum err_reason reason);    /* "NotFound" ... */
 enum err_reason err_reason_from_name(const char *name); /* ERR_INTERNAL when unknown */
 enum err_reason err_reason_from_code(int http_code, enum err_reason when_unknown);
-int err_errno(enum err_reason reason);                  /* negative errno */
+int err_errno(enum err_reason reason); /* negative errno */
 
 #endif

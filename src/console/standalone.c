@@ -311,8 +311,8 @@ static void not_here(struct request *q)
 
     if (!kind) {
         origin_refuse_with(http, ERR_NOT_FOUND,
-                          "programs of pods are not shown by a console that is a process of its "
-                          "own: run kubectl port-forward");
+                           "programs of pods are not shown by a console that is a process of its "
+                           "own: run kubectl port-forward");
         return;
     }
     path += strlen(kind->path) + 1;

@@ -44,7 +44,8 @@ struct job_snapshot {
     /* true on one machine, where replicas share the network: MASTER_PORT is leased. On a cluster it
      * is a constant. */
     bool shared_network;
-    bool apps_unseen; /* nothing tells when an app is used: no proxy of ours shows it (core/app.h) */
+    bool
+        apps_unseen; /* nothing tells when an app is used: no proxy of ours shows it (core/app.h) */
     struct idle_times idle;
     int64_t watched_since_ms; /* from when on something looks whether apps are used; 0: always */
     int64_t now_ms;

@@ -127,7 +127,9 @@ test("from the Notebook to the trained model", async () => {
   await editor.evaluate((node, text) => {
     const clipboardData = new DataTransfer();
     clipboardData.setData("text/plain", text);
-    node.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    node.dispatchEvent(
+      new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }),
+    );
   }, YAML);
   await page.getByRole("dialog").getByRole("button", { name: "应用到表单" }).click();
   await page.getByRole("button", { name: "创建", exact: true }).click();
