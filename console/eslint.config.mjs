@@ -15,8 +15,9 @@ const both = [
   "setTimeout",
   "clearTimeout",
 ];
-const drawn = ["getComputedStyle", "CanvasRenderingContext2D", "requestAnimationFrame"];
-const known = [...node, ...browser, ...both, ...drawn];
+const drawn = ["getComputedStyle", "CanvasRenderingContext2D", "requestAnimationFrame", "innerHeight"];
+const pasted = ["ClipboardEvent", "DataTransfer"];
+const known = [...node, ...browser, ...both, ...drawn, ...pasted];
 
 export default tseslint.config(
   js.configs.recommended,
