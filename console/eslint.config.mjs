@@ -15,7 +15,12 @@ const both = [
   "setTimeout",
   "clearTimeout",
 ];
-const drawn = ["getComputedStyle", "CanvasRenderingContext2D", "requestAnimationFrame", "innerHeight"];
+const drawn = [
+  "getComputedStyle",
+  "CanvasRenderingContext2D",
+  "requestAnimationFrame",
+  "innerHeight",
+];
 const pasted = ["ClipboardEvent", "DataTransfer"];
 const known = [...node, ...browser, ...both, ...drawn, ...pasted];
 
