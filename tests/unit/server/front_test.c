@@ -125,7 +125,9 @@ static void lets_in_who_may(void **state)
         {GET("/readyz", LOCAL), 200, "ok"},
         {GET("/readyz/poststarthook", LOCAL), 401, "Unauthorized"},
         {GET("/version", LOCAL), 200, "\"gitVersion\":\"v1.32.0+muster\""},
-        {GET("/metrics", LOCAL AUTH), 404, "could not find"},
+        {GET("/metrics", LOCAL AUTH), 200, "muster_store_revision "},
+        {GET("/metrics", LOCAL), 401, "Unauthorized"},
+        {GET("/figures", LOCAL AUTH), 404, "could not find"},
     };
     struct fixture *f = *state;
 
