@@ -1,8 +1,10 @@
 /* pod_probes.c - see pod_probes.h. */
 #include "agent/pod_probes.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "agent/pod_messages.h"
 #include "api/object.h"
@@ -21,20 +23,45 @@ static int64_t port_of(const struct json *container, const struct json *port)
                 : json_int(port, 0);
 }
 
-static const char *headers_of(struct arena *a, const struct json *list)
+/* Whole lines; a Host that the probe names takes the place of the address. */
+static const char *headers_of(struct arena *a, const struct json *list,
+                              const struct probe_start *p)
 {
     struct buf text = BUF_INIT(HEADERS_LIMIT_BYTES);
+    bool named = false;
     const char *copy;
 
     json_each (h, list) {
         const char *name = json_get_string(h, "name", ""), *value = json_get_string(h, "value", "");
 
-        if (!strpbrk(name, "\r\n") && !strpbrk(value, "\r\n"))
-            buf_addf(&text, "%s: %s\r\n", name, value);
+        if (strpbrk(name, "\r\n") || strpbrk(value, "\r\n"))
+            continue; /* validated since, but what was stored before may have them */
+        named = named || strcasecmp(name, "Host") == 0;
+        buf_addf(&text, "%s: %s\r\n", name, value);
     }
-    copy = arena_strdup(a, text.data ? text.data : "");
+    if (!named)
+        buf_addf(&text, "Host: %s:%" PRId64 "\r\n", *p->host ? p->host : "127.0.0.1", p->port);
+    copy = text.failed ? NULL : arena_strdup(a, text.data);
     buf_release(&text);
-    return copy;
+    return copy ? copy : "";
+}
+
+/* Fit for a request line. */
+static const char *path_of(struct arena *a, const char *path)
+{
+    struct buf text = BUF_INIT(HEADERS_LIMIT_BYTES);
+    const char *copy;
+
+    if (*path != '/')
+        buf_addc(&text, '/');
+    for (; *path; path++)
+        if (*path > ' ' && *path < 0x7f)
+            buf_addc(&text, *path);
+        else
+            buf_addf(&text, "%%%02X", (unsigned char)*path);
+    copy = text.failed ? NULL : arena_strdup(a, text.data ? text.data : "/");
+    buf_release(&text);
+    return copy ? copy : "/";
 }
 
 static void set_target(struct arena *a, const struct json *container, const struct json *v,
@@ -59,8 +86,8 @@ static void set_target(struct arena *a, const struct json *container, const stru
     p->kind = http ? PROBE_HTTP : PROBE_TCP;
     p->host = strcmp(host, "localhost") != 0 ? host : "";
     p->port = port_of(container, json_get(target, "port"));
-    p->path = json_get_string(http, "path", "/");
-    p->headers = headers_of(a, json_get(http, "httpHeaders"));
+    p->path = path_of(a, json_get_string(http, "path", "/"));
+    p->headers = headers_of(a, json_get(http, "httpHeaders"), p);
 }
 
 static int64_t at_least(const struct json *v, const char *key, int64_t otherwise, int64_t least)

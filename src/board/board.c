@@ -37,6 +37,8 @@ struct run_files {
 struct root {
     char *base, *relative, *name, *outside;
     bool trusted;
+    uid_t uid;
+    gid_t gid;
     enum folder_scope scope;
 };
 
@@ -62,13 +64,18 @@ static bool copy_root(struct root *to, const struct board_root *from)
                         .name = strdup(from->name),
                         .outside = from->fence.path ? strdup(from->fence.path) : NULL,
                         .trusted = from->fence.trusted_base,
+                        .uid = from->fence.uid,
+                        .gid = from->fence.gid,
                         .scope = from->scope};
     return to->base && to->relative && to->name && (to->outside || !from->fence.path);
 }
 
 static struct folder_fence fence_of(const struct root *root)
 {
-    return (struct folder_fence){.path = root->outside, .trusted_base = root->trusted};
+    return (struct folder_fence){.path = root->outside,
+                                 .trusted_base = root->trusted,
+                                 .uid = root->uid,
+                                 .gid = root->gid};
 }
 
 struct board *board_new(const struct board_options *o)
@@ -291,7 +298,7 @@ static int open_file(const struct run_files *f, const char *name)
     if (folder < 0)
         return folder;
     (void)snprintf(path, sizeof(path), "%s/%s", f->path, name);
-    fd = folder_open_file(folder, path);
+    fd = folder_open_file(folder, path, fence_of(f->root));
     (void)close(folder);
     return fd;
 }

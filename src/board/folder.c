@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loop/fs_user.h"
+
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define FILE_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
@@ -70,18 +72,52 @@ static bool is_within(int fd, const char *folder)
     return within;
 }
 
+static int become_reader(struct folder_fence fence, struct fs_user *saved)
+{
+    *saved = (struct fs_user){0};
+    return fence.uid ? fs_user_become(saved, fence.uid, fence.gid, NULL, 0) : 0;
+}
+
+static int open_base(const char *base, struct folder_fence fence)
+{
+    struct fs_user saved = {0};
+    int fd = fence.trusted_base ? 0 : become_reader(fence, &saved);
+
+    if (fd == 0) {
+        fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        fd = fd < 0 ? -errno : fd;
+    }
+    fs_user_restore(&saved);
+    return fd;
+}
+
+/* Takes fd. */
+static int descend_as_reader(int fd, const char *relative, int last_flags,
+                             struct folder_fence fence)
+{
+    struct fs_user saved;
+    int rc = become_reader(fence, &saved);
+
+    if (rc < 0)
+        (void)close(fd);
+    else
+        rc = descend(fd, relative, last_flags);
+    fs_user_restore(&saved);
+    return rc;
+}
+
 int folder_open(const char *base, const char *relative, struct folder_fence fence)
 {
-    int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open_base(base, fence);
     bool inside = fd >= 0 && fence.path && is_within(fd, fence.path);
 
     if (fd < 0)
-        return -errno;
+        return fd;
     if (inside && !fence.trusted_base) {
         (void)close(fd);
         return -EACCES;
     }
-    fd = descend(fd, relative, FOLDER_FLAGS);
+    fd = descend_as_reader(fd, relative, FOLDER_FLAGS, fence);
     if (fd >= 0 && fence.path && !inside && is_within(fd, fence.path)) {
         (void)close(fd);
         return -EACCES;
@@ -89,14 +125,14 @@ int folder_open(const char *base, const char *relative, struct folder_fence fenc
     return fd;
 }
 
-int folder_open_file(int folder_fd, const char *relative)
+int folder_open_file(int folder_fd, const char *relative, struct folder_fence fence)
 {
     int fd = fcntl(folder_fd, F_DUPFD_CLOEXEC, 0);
     struct stat st;
 
     if (fd < 0)
         return -errno;
-    fd = descend(fd, relative, FILE_FLAGS);
+    fd = descend_as_reader(fd, relative, FILE_FLAGS, fence);
     if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
         (void)close(fd);
         return -EINVAL;
@@ -210,12 +246,16 @@ bool folder_walk(int folder_fd, enum folder_scope scope, struct folder_fence fen
                  folder_file_fn *fn, void *arg, size_t *entries)
 {
     struct walk w = {.scope = scope, .fn = fn, .arg = arg, .whole = true};
-    int fd = openat(folder_fd, ".", FOLDER_FLAGS); /* with a reading position of its own */
+    struct fs_user saved;
+    int fd;
 
-    if (fd < 0)
-        return false;
     w.fenced = fence.path && stat(fence.path, &w.fence) == 0;
-    walk_folder(&w, fd, 0);
+    if (become_reader(fence, &saved) < 0)
+        return false;
+    fd = openat(folder_fd, ".", FOLDER_FLAGS); /* with a reading position of its own */
+    if (fd >= 0)
+        walk_folder(&w, fd, 0);
+    fs_user_restore(&saved);
     *entries += w.entries;
-    return w.whole;
+    return fd >= 0 && w.whole;
 }

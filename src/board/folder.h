@@ -14,18 +14,20 @@
 #define FOLDER_ENTRIES_LIMIT 200000u
 #define FOLDER_PATH_LIMIT 4096u
 
-/* A folder nobody is led into, though he names a folder around it or a link to it. NULL: none. A
- * base that is trusted may be in it: it is one that somebody was given there. */
+/* What keeps a reader in. */
 struct folder_fence {
-    const char *path;
-    bool trusted_base;
+    const char *path;  /* a folder that is never entered, by whatever name; NULL: none */
+    bool trusted_base; /* the base was given to the reader: it may be below path, and is opened with
+                          the process's own rights */
+    uid_t uid;         /* the user whose rights count; 0: the process's own */
+    gid_t gid;
 };
 
 /* base may hold links; relative ("" is base itself) may not. A descriptor or a negative errno:
  * -ELOOP for a link, -EINVAL for "..", -EACCES behind the fence. */
 int folder_open(const char *base, const char *relative, struct folder_fence fence) must_check;
 /* A plain file below the folder. Never waits, as for a pipe without a writer. */
-int folder_open_file(int folder_fd, const char *relative) must_check;
+int folder_open_file(int folder_fd, const char *relative, struct folder_fence fence) must_check;
 
 enum folder_scope {
     FOLDER_ALL,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,26 +21,21 @@
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-static int open_below(const char *folder, const char *path)
+static int open_below(int folder_fd, const char *path)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC,
                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-    int root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     long fd;
 
-    if (root < 0)
-        return -errno;
     do
-        fd = syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof(how));
+        fd = syscall(SYS_openat2, folder_fd, *path ? path : ".", &how, sizeof(how));
     while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-    fd = fd < 0 ? -errno : fd;
-    (void)close(root);
-    return (int)fd;
+    return fd < 0 ? -errno : (int)fd;
 }
 
-int claim_find(const char *folder, const char *path, struct stat *ret)
+int claim_find(int folder_fd, const char *path, struct stat *ret)
 {
-    int fd = open_below(folder, path);
+    int fd = open_below(folder_fd, path);
 
     if (fd < 0 || fstat(fd, ret) == 0)
         return fd;
@@ -201,9 +197,9 @@ static void measure(int fd, dev_t device, unsigned depth, struct claim_size *siz
     (void)closedir(dir);
 }
 
-int claim_measure(const char *folder, struct claim_size *ret)
+int claim_measure(int folder_fd, struct claim_size *ret)
 {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct stat st;
 
     *ret = (struct claim_size){0};
@@ -218,7 +214,7 @@ int claim_measure(const char *folder, struct claim_size *ret)
 /* --- writing ---------------------------------------------------------------------------------- */
 
 /* The folder a path is in, to be written in, and its last part. */
-static int open_parent(const char *folder, const char *path, const char **ret_name)
+static int open_parent(int folder_fd, const char *path, const char **ret_name)
 {
     const char *slash = strrchr(path, '/');
     char parent[PATH_MAX];
@@ -231,7 +227,7 @@ static int open_parent(const char *folder, const char *path, const char **ret_na
     if (!**ret_name || strcmp(*ret_name, ".") == 0 || strcmp(*ret_name, "..") == 0)
         return -EINVAL;
     (void)snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 0, path);
-    fd = claim_find(folder, parent, &st);
+    fd = claim_find(folder_fd, parent, &st);
     if (fd >= 0 && !S_ISDIR(st.st_mode)) {
         file_close(&fd);
         return -ENOTDIR;
@@ -239,13 +235,12 @@ static int open_parent(const char *folder, const char *path, const char **ret_na
     return fd;
 }
 
-/* What root writes for others is theirs. */
 static int give_to_owner(int folder_fd, int fd)
 {
     struct stat st;
 
-    if (geteuid() != 0)
-        return 0;
+    if (setfsuid((uid_t)-1) != 0)
+        return 0; /* not root's to give */
     return fstat(folder_fd, &st) == 0 && fchown(fd, st.st_uid, st.st_gid) == 0 ? 0 : -errno;
 }
 
@@ -256,14 +251,14 @@ static bool is_there(int folder_fd, const char *name)
     return fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-int claim_upload_begin(struct claim_upload *u, const char *folder, const char *path, bool replaces)
+int claim_upload_begin(struct claim_upload *u, int folder_fd, const char *path, bool replaces)
 {
     char random[RANDOM_UID_SIZE];
     const char *name;
     int rc;
 
     random_uid(random);
-    *u = (struct claim_upload){.folder_fd = open_parent(folder, path, &name), .fd = -1};
+    *u = (struct claim_upload){.folder_fd = open_parent(folder_fd, path, &name), .fd = -1};
     if (u->folder_fd < 0)
         return u->folder_fd;
     (void)snprintf(u->name, sizeof(u->name), "%s", name);
@@ -300,10 +295,10 @@ void claim_upload_drop(struct claim_upload *u)
     file_close(&u->folder_fd);
 }
 
-int claim_make_folder(const char *folder, const char *path)
+int claim_make_folder(int folder_fd, const char *path)
 {
     const char *name;
-    int parent = open_parent(folder, path, &name), fd, rc = 0;
+    int parent = open_parent(folder_fd, path, &name), fd, rc = 0;
 
     if (parent < 0)
         return parent;

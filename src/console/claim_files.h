@@ -1,6 +1,7 @@
 /*
- * claim_files.h - the files of one claim's folder, blocking: for pool threads. No path and no link
- * leads out of the folder: the kernel resolves them below its descriptor. Negative errnos.
+ * claim_files.h - the files of one claim's folder, blocking: for pool threads, with the file
+ * rights of the calling thread (loop/fs_user.h). No path and no link leads out of the folder: the
+ * kernel resolves them below its descriptor. Negative errnos.
  */
 #ifndef MUSTER_CONSOLE_CLAIM_FILES_H
 #define MUSTER_CONSOLE_CLAIM_FILES_H
@@ -15,8 +16,8 @@
 #define CLAIM_MEASURE_LIMIT 500000u       /* entries of a claim that are counted */
 #define CLAIM_TEMPORARY ".muster-upload-" /* what is not there whole yet; not told */
 
-/* A file or folder, only to be looked at and opened again. */
-int claim_find(const char *folder, const char *path, struct stat *ret) must_check;
+/* An O_PATH descriptor of a file or folder. */
+int claim_find(int folder_fd, const char *path, struct stat *ret) must_check;
 /* Of what was found: a plain file to be read, at its first byte. */
 int claim_read(int found_fd) must_check;
 /* {"entries": [{"name", "type": "file"|"folder"|"link"|"other", "bytes", "modifiedMs"}...],
@@ -27,17 +28,17 @@ struct claim_size {
     int64_t bytes, entries; /* as it is on the disk */
     bool partial;           /* there is more */
 };
-int claim_measure(const char *folder, struct claim_size *ret) must_check;
+int claim_measure(int folder_fd, struct claim_size *ret) must_check;
 
-/* A file that is being written beside the one it becomes. It belongs to who owns its folder. */
+/* A file being written beside the one it becomes. What root writes belongs to the folder's owner. */
 struct claim_upload {
     int folder_fd, fd; /* -1: none */
     char name[NAME_MAX + 1], temporary[NAME_MAX + 1];
 };
-int claim_upload_begin(struct claim_upload *u, const char *folder, const char *path,
+int claim_upload_begin(struct claim_upload *u, int folder_fd, const char *path,
                        bool replaces) must_check;
 int claim_upload_end(struct claim_upload *u, bool replaces) must_check; /* it is there now */
 void claim_upload_drop(struct claim_upload *u); /* what is left of it goes; also after its end */
-int claim_make_folder(const char *folder, const char *path) must_check;
+int claim_make_folder(int folder_fd, const char *path) must_check;
 
 #endif

@@ -1,11 +1,13 @@
 /* folder_search.c - see folder_search.h. One claim after the other: there is one in practice. */
 #include "console/folder_search.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/object.h"
 #include "api/tensorboard_rules.h"
 #include "client/client.h"
+#include "loop/fs_user.h"
 
 static void next_fileset(struct folder_search *s);
 
@@ -56,7 +58,7 @@ static int take_claim(struct folder_search *s, const char *base, struct err *err
     s->folder.roots[s->folder.roots_len++] = (struct board_root){
         .base = arena_strdup(s->arena, base),
         .relative = path,
-        .fence = {.path = s->outside, .trusted_base = true},
+        .fence = {.path = s->outside, .trusted_base = true, .uid = s->uid, .gid = s->gid},
         .name = json_len(s->filesets) > 1 ? arena_printf(s->arena, "%s/%s", name, path) : ""};
     return arena_failed(s->arena) ? err_set(err, ERR_UNAVAILABLE, "out of memory") : 0;
 }
@@ -117,6 +119,7 @@ void folder_search_start(struct folder_search *s, struct transport *t, struct ar
                          const struct json *job, const struct folder_place *place,
                          folder_search_fn *fn, void *arg)
 {
+    const char *run_as = object_annotation(job, ANNOTATION_RUN_AS);
     struct json *filesets = filesets_of(a, job);
     auto_err err = ERR_INIT;
 
@@ -124,8 +127,10 @@ void folder_search_start(struct folder_search *s, struct transport *t, struct ar
                                 .arena = a,
                                 .outside = place->outside,
                                 .volumes = place->volumes,
+                                .uid = run_as ? (uid_t)strtoul(run_as, NULL, 10) : 0,
                                 .fn = fn,
                                 .arg = arg};
+    s->gid = s->uid ? fs_user_group(s->uid) : 0;
     if (json_len(filesets) == 0 && s->volumes) {
         (void)err_set(&err, ERR_NOT_FOUND,
                       "the job does not say on which claim its event files are");
@@ -139,7 +144,8 @@ void folder_search_start(struct folder_search *s, struct transport *t, struct ar
             return;
         }
         for (size_t i = 0; i < s->folder.roots_len; i++)
-            s->folder.roots[i].fence.path = s->outside;
+            s->folder.roots[i].fence = (struct folder_fence){
+                .path = s->outside, .uid = s->uid, .gid = s->gid};
         fn(arg, &s->folder, NULL);
         return;
     }

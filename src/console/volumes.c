@@ -7,6 +7,8 @@
 #include "console/volumes.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@
 #include "client/client.h"
 #include "console/claim_files.h"
 #include "loop/file.h"
+#include "loop/fs_user.h"
 #include "net/origin.h"
 
 #define OP_LIMIT_BYTES (16u * 1024u * 1024u)
@@ -34,9 +37,11 @@ struct op {
     bool replaces;
     struct arena arena;
     const char *ns, *claim, *path, *folder;
+    struct mount_user user; /* whose rights the files are used with */
 
     bool working, closed; /* on a pool thread; and nobody wants it any more */
     int rc;
+    int folder_fd; /* once it is open */
     struct json *list;
     struct claim_size size;
     int fd; /* that is read */
@@ -63,6 +68,7 @@ static void op_free(struct op *op)
         op->volumes->ops_len--;
     }
     file_close(&op->fd);
+    file_close(&op->folder_fd);
     claim_upload_drop(&op->upload);
     free(op->block);
     arena_release(&op->arena);
@@ -92,8 +98,6 @@ static void fail_errno(struct op *op, int rc)
         {-ENOTDIR, ERR_NOT_FOUND, "a part of its path is no folder"},
         {-EXDEV, ERR_FORBIDDEN, "it leads out of the volume"},
         {-ELOOP, ERR_FORBIDDEN, "it leads through links that cannot be followed"},
-        {-EACCES, ERR_FORBIDDEN, "the user muster runs as may not do that"},
-        {-EPERM, ERR_FORBIDDEN, "the user muster runs as may not do that"},
         {-EROFS, ERR_FORBIDDEN, "the volume is read-only"},
         {-EEXIST, ERR_ALREADY_EXISTS, "it is there already"},
         {-EISDIR, ERR_ALREADY_EXISTS, "a folder of that name is there already"},
@@ -107,6 +111,14 @@ static void fail_errno(struct op *op, int rc)
     const char *why = NULL;
     enum err_reason reason = ERR_INTERNAL;
 
+    if (rc == -EACCES || rc == -EPERM) {
+        reason = ERR_FORBIDDEN;
+        why = op->user.wanted ? arena_printf(&op->arena,
+                                             "user %" PRIu32 ", as which your pods run in "
+                                             "namespace \"%s\", may not do that",
+                                             op->user.uid, op->ns)
+                              : "the user muster runs as may not do that";
+    }
     for (size_t i = 0; i < ELEMS(known); i++)
         if (known[i].rc == rc) {
             reason = known[i].reason;
@@ -166,7 +178,7 @@ static void work_get(struct op *op)
         op->read_all = n <= 0;
         return;
     }
-    found = claim_find(op->folder, op->path, &st);
+    found = claim_find(op->folder_fd, op->path, &st);
     if (found < 0) {
         op->rc = found;
         return;
@@ -180,7 +192,7 @@ static void work_get(struct op *op)
 static void work_put(struct op *op)
 {
     if (op->upload.folder_fd < 0)
-        op->rc = claim_upload_begin(&op->upload, op->folder, op->path, op->replaces);
+        op->rc = claim_upload_begin(&op->upload, op->folder_fd, op->path, op->replaces);
     else if (op->block_len > 0)
         op->rc = file_write_all(op->upload.fd, op->block, op->block_len);
     else
@@ -188,10 +200,16 @@ static void work_put(struct op *op)
     op->block_len = 0;
 }
 
-static void work(void *arg)
+/* The folder itself may be below one that only the daemon enters. */
+static int open_folder(struct op *op)
 {
-    struct op *op = arg;
+    if (op->folder_fd < 0)
+        op->folder_fd = open(op->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return op->folder_fd < 0 ? -errno : 0;
+}
 
+static void work_with_rights(struct op *op)
+{
     switch (op->kind) {
     case OP_GET:
         work_get(op);
@@ -200,12 +218,27 @@ static void work(void *arg)
         work_put(op);
         break;
     case OP_MAKE_FOLDER:
-        op->rc = claim_make_folder(op->folder, op->path);
+        op->rc = claim_make_folder(op->folder_fd, op->path);
         break;
     case OP_MEASURE:
-        op->rc = claim_measure(op->folder, &op->size);
+        op->rc = claim_measure(op->folder_fd, &op->size);
         break;
     }
+}
+
+static void work(void *arg)
+{
+    struct op *op = arg;
+    struct fs_user saved = {0};
+    int rc = open_folder(op);
+
+    if (rc == 0 && op->user.wanted && op->kind != OP_MEASURE)
+        rc = fs_user_become(&saved, op->user.uid, op->user.gid, NULL, 0);
+    if (rc == 0)
+        work_with_rights(op);
+    else
+        op->rc = rc;
+    fs_user_restore(&saved);
 }
 
 /* --- a file that is read ---------------------------------------------------------------------- */
@@ -468,11 +501,12 @@ void volumes_handle(void *arg, const struct mount_request *m)
     }
     op->volumes = v;
     op->http = m->http;
-    op->fd = op->upload.fd = op->upload.folder_fd = -1;
+    op->fd = op->folder_fd = op->upload.fd = op->upload.folder_fd = -1;
     arena_init(&op->arena, OP_LIMIT_BYTES);
     list_push(&v->ops, op);
     v->ops_len++;
-    if (parse(op, m->http, &err) < 0 || check_rights(op, m, &err) < 0) {
+    if (parse(op, m->http, &err) < 0 || check_rights(op, m, &err) < 0 ||
+        m->pod_user(m, op->ns, &op->user, &err) < 0) {
         fail(op, &err);
         return;
     }

@@ -6,8 +6,9 @@
  *   PUT  VOLUMES_PREFIX/NAMESPACE/CLAIM/files/PATH[?replace=1]   the body becomes that file
  *   POST VOLUMES_PREFIX/NAMESPACE/CLAIM/files/PATH   a new folder
  *
- * Who may make pods in the namespace may read and write its claims there anyway; others need the
- * right to get, or create, persistentvolumeclaims/files. Bytes are pulled both ways, in blocks.
+ * A caller that may create pods in the namespace reads and writes its claims there anyway; others
+ * need the right to get, or create, persistentvolumeclaims/files. Files are used with the rights of
+ * the user the caller's pods would run as. Bytes are pulled both ways, in blocks.
  */
 #ifndef MUSTER_CONSOLE_VOLUMES_H
 #define MUSTER_CONSOLE_VOLUMES_H

@@ -10,6 +10,12 @@
 struct json;
 struct transport;
 
+/* As whom a caller's pods run in a namespace. */
+struct mount_user {
+    bool wanted; /* false: as the daemon itself */
+    uint32_t uid, gid;
+};
+
 struct mount_request {
     struct httpd_request *http;
     /* As the API would decide for the caller; plural may be "pods/exec"; name "" for a collection.
@@ -22,6 +28,9 @@ struct mount_request {
     /* ERR_FORBIDDEN for who may not run commands in this pod, whom it runs as considered: what
      * needs create on pods/exec besides. Only until the request is answered. */
     int (*enter)(const struct mount_request *r, const struct json *pod, struct err *err);
+    /* Only until the request is answered. */
+    int (*pod_user)(const struct mount_request *r, const char *ns, struct mount_user *ret,
+                    struct err *err);
     uint64_t session; /* of the browser that asks (net/sessions.h); 0: none */
     const char *user; /* whose part it takes of what has a ceiling; "" for the owner's */
 };

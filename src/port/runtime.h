@@ -112,8 +112,8 @@ struct probe_start {
     const char *const *argv; /* PROBE_EXEC */
     const char *host; /* PROBE_HTTP, PROBE_TCP: an address; "": the pod's own ports, no other's */
     int64_t port;
-    const char *path;      /* PROBE_HTTP */
-    const char *headers;   /* PROBE_HTTP: whole lines, each with its CRLF */
+    const char *path;      /* PROBE_HTTP: as a request line has it */
+    const char *headers;   /* PROBE_HTTP: whole lines, Host included, each with its CRLF */
     int64_t delay_seconds; /* PROBE_SLEEP: that is all */
     int64_t period_seconds, timeout_seconds;
     int64_t success_threshold, failure_threshold;

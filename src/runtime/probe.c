@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "loop/fs_user.h"
 #include "runtime/group.h"
 #include "runtime/launch.h"
 
@@ -113,10 +114,24 @@ static int connect_to_pod(const struct probe_start *how, const struct pod_member
     return fd;
 }
 
-static int connect_by(const struct probe_start *how, int64_t until_ms, const char **ret_why)
+/* Any address of the machine may be named: a server that looks at whose a connection is must not
+ * take the container's for root's. */
+static int socket_of(const struct container_identity *id)
+{
+    struct fs_user saved = {0};
+    int fd = -1;
+
+    if (!id->wanted || fs_user_become(&saved, id->uid, id->gid, id->groups, id->groups_len) == 0)
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    fs_user_restore(&saved);
+    return fd;
+}
+
+static int connect_by(const struct probe_start *how, const struct container_identity *id,
+                      int64_t until_ms, const char **ret_why)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)how->port)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error = 0;
+    int fd = socket_of(id), error = 0;
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
     socklen_t size = sizeof(error);
 
@@ -148,9 +163,10 @@ static int http_status(int fd, const struct probe_start *how, int64_t until_ms)
     size_t len = 0;
     int status = 0;
 
-    buf_addf(&request, "GET %s%s HTTP/1.1\r\nHost: %s:%d\r\nUser-Agent: muster-probe\r\n%s",
-             how->path[0] == '/' ? "" : "/", how->path, host_of(how), (int)how->port, how->headers);
-    buf_adds(&request, "Accept: */*\r\nConnection: close\r\n\r\n");
+    buf_addf(&request,
+             "GET %s HTTP/1.1\r\nUser-Agent: muster-probe\r\n%sAccept: */*\r\n"
+             "Connection: close\r\n\r\n",
+             how->path, how->headers);
     if (request.failed || send(fd, request.data, request.len, MSG_NOSIGNAL) < 0)
         return 0;
     while (len < sizeof(line) - 1 && poll(&ready, 1, (int)left_ms(until_ms)) == 1) {
@@ -164,12 +180,12 @@ static int http_status(int fd, const struct probe_start *how, int64_t until_ms)
     return sscanf(line, "HTTP/%*d.%*d %d", &status) == 1 ? status : 0;
 }
 
-static _Noreturn void ask_network(const struct probe_start *how, const struct pod_members *pod,
-                                  int out, int64_t until_ms)
+static _Noreturn void ask_network(const struct container_start *c, const struct probe_start *how,
+                                  const struct pod_members *pod, int out, int64_t until_ms)
 {
     char text[128];
     const char *why;
-    int fd = *how->host ? connect_by(how, until_ms, &why)
+    int fd = *how->host ? connect_by(how, &c->identity, until_ms, &why)
                         : connect_to_pod(how, pod, until_ms, &why);
     int status;
 
@@ -211,7 +227,7 @@ static _Noreturn void be_prober(const struct probe_start *how, const struct cont
         ask_command(c, how, out, until_ms);
     if (how->kind == PROBE_SLEEP)
         sleep_for(how, out, until_ms);
-    ask_network(how, pod, out, until_ms);
+    ask_network(c, how, pod, out, until_ms);
 }
 
 /* --- in the worker --- */

@@ -16,6 +16,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/openat2.h>
 #include <sched.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@
 #include <unistd.h>
 
 #include "loop/file.h"
+#include "loop/fs_user.h"
 #include "runtime/contain.h"
 #include "runtime/mount_tree.h"
 #include "runtime/mounts.h"
@@ -119,6 +121,11 @@ static int subpath_failed(struct view *v, const struct container_mount *m, int r
         return err_set(v->err, ERR_INVALID,
                        "subPath \"%s\" leads out of volume \"%s\" (a link or .. in it does)",
                        m->sub_path, m->volume);
+    if (rc == -EACCES && v->c->identity.wanted)
+        return err_set(v->err, ERR_INVALID,
+                       "subPath \"%s\" of volume \"%s\": user %" PRIu32
+                       ", as which the container runs, may not enter or make it",
+                       m->sub_path, m->volume, v->c->identity.uid);
     return err_set(v->err, ERR_INVALID, "subPath \"%s\" of volume \"%s\": %s", m->sub_path,
                    m->volume, strerror(-rc));
 }
@@ -150,16 +157,23 @@ static int make_folders(int dir_fd, const char *path, mode_t mode)
     return rc < 0 ? rc : fd;
 }
 
+/* With the rights of the container's user: a folder closed to it stays closed on the way. */
 static int open_sub_path(struct view *v, const struct container_mount *m, int volume_fd)
 {
-    int fd = open_below(volume_fd, m->sub_path, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+    const struct container_identity *id = &v->c->identity;
+    struct fs_user saved = {0};
+    int fd = id->wanted ? fs_user_become(&saved, id->uid, id->gid, id->groups, id->groups_len) : 0;
     mode_t mask;
 
+    if (fd < 0)
+        return subpath_failed(v, m, fd);
+    fd = open_below(volume_fd, m->sub_path, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
     if (fd == -ENOENT) {
         mask = umask(0); /* writable for any user, like the volume itself */
         fd = make_folders(volume_fd, m->sub_path, 0777);
         (void)umask(mask);
     }
+    fs_user_restore(&saved);
     return fd < 0 ? subpath_failed(v, m, fd) : fd;
 }
 

@@ -176,6 +176,23 @@ static int caller_enters(const struct mount_request *r, const struct json *pod, 
     return machine_access_enter(&as, pod, err);
 }
 
+static int callers_pod_user(const struct mount_request *r, const char *ns, struct mount_user *ret,
+                            struct err *err)
+{
+    const struct mounted *m = container_of(r, struct mounted, request);
+    struct server_request as = {.arena = &r->http->arena,
+                                .caller = m->caller,
+                                .server = m->server,
+                                .route = {.ns = ns}};
+    struct namespace_user user;
+    int rc = machine_access_pod_user(&as, &user, err);
+
+    *ret = (struct mount_user){.wanted = user.uid != NAMESPACE_USER_NONE,
+                               .uid = (uint32_t)user.uid,
+                               .gid = (uint32_t)user.gid};
+    return rc;
+}
+
 static struct transport *callers_transport(const struct mount_request *r)
 {
     const struct mounted *m = container_of(r, struct mounted, request);
@@ -204,6 +221,7 @@ const struct mount_request *front_mount_request(struct server *s, struct httpd_r
     *m = (struct mounted){.request = {.http = http,
                                       .may = caller_may,
                                       .enter = caller_enters,
+                                      .pod_user = callers_pod_user,
                                       .transport = callers_transport,
                                       .session = http->session,
                                       .user = caller_share(caller)},

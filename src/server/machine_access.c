@@ -16,7 +16,6 @@
 
 #include "api/problem.h"
 #include "core/app.h"
-#include "server/namespace_user.h"
 #include "server/rbac.h"
 
 #define GROUP MACHINE_ACCESS_GROUP
@@ -183,10 +182,21 @@ static bool is_figure(const struct json *v)
            json_is(v, JSON_BOOL);
 }
 
+/* {pause: {enabled: true}} where there was nothing is a switch too. */
+static bool has_only_figures(const struct json *v)
+{
+    if (!json_is(v, JSON_OBJECT))
+        return is_figure(v);
+    json_each (m, v)
+        if (!has_only_figures(m))
+            return false;
+    return true;
+}
+
 /* Outside of pods' specs, numbers and switches only say how many there are and when. */
 static bool same_words(const struct json *a, const struct json *b)
 {
-    if (is_figure(a) && is_figure(b))
+    if ((is_figure(a) || is_figure(b)) && has_only_figures(a) && has_only_figures(b))
         return true;
     if (json_type_of(a) != json_type_of(b) || json_type_of(a) < JSON_ARRAY || is_pod_spec(a))
         return json_equal(a, b);
@@ -204,7 +214,7 @@ static bool same_words(const struct json *a, const struct json *b)
         if (!same_words(m, json_get(b, m->key)))
             return false;
     json_each (m, b)
-        if (!json_get(a, m->key) && !is_figure(m))
+        if (!json_get(a, m->key) && !has_only_figures(m))
             return false;
     return true;
 }
@@ -510,6 +520,12 @@ int machine_access_check(struct server_request *r, const struct json *old, struc
                        r->server->root_pods ? "no pods are made of this"
                                             : "pods run as the user of the daemon here");
     return 0;
+}
+
+int machine_access_pod_user(struct server_request *r, struct namespace_user *ret, struct err *err)
+{
+    *ret = (struct namespace_user){NAMESPACE_USER_NONE, NAMESPACE_USER_NONE};
+    return may_be_anyone(r) ? 0 : namespace_user_get(r, false, ret, err);
 }
 
 /* A job's launcher is in its workers anyway. */

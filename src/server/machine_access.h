@@ -14,6 +14,7 @@
 #define MUSTER_SERVER_MACHINE_ACCESS_H
 
 #include "server/internal.h"
+#include "server/namespace_user.h"
 
 #define MACHINE_ACCESS_GROUP "muster.dev"
 #define MACHINE_ACCESS_RESOURCE "machineaccess"
@@ -22,6 +23,10 @@
  * Sets in next whose pods it makes. */
 int machine_access_check(struct server_request *r, const struct json *old, struct json *next,
                          bool dry_run, struct err *err) must_check;
+/* As whom a pod that the caller made in the route's namespace would run; NAMESPACE_USER_NONE: as it
+ * says itself. */
+int machine_access_pod_user(struct server_request *r, struct namespace_user *ret,
+                            struct err *err) must_check;
 /* 403 for a caller that would be in this pod whom he may not be: a command in it, its token. */
 int machine_access_enter(struct server_request *r, const struct json *pod,
                          struct err *err) must_check;

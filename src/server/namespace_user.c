@@ -6,10 +6,9 @@
 #include "server/namespace_user.h"
 
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdlib.h>
 
-#define PASSWD_ENTRY_LIMIT_BYTES 16384
+#include "loop/fs_user.h"
 
 static int64_t number_of(const struct json *ns, const char *annotation)
 {
@@ -27,14 +26,9 @@ static struct json *load(const struct server_request *r, const char *name)
 
 struct namespace_user namespace_user_of(int64_t uid)
 {
-    struct namespace_user user = {.uid = uid, .gid = uid};
-    char text[PASSWD_ENTRY_LIMIT_BYTES];
-    struct passwd entry, *found = NULL;
+    bool known = uid > 0 && uid < NAMESPACE_USER_FIRST; /* possibly, to the machine */
 
-    if (uid > 0 && uid < NAMESPACE_USER_FIRST &&
-        getpwuid_r((uid_t)uid, &entry, text, sizeof(text), &found) == 0 && found)
-        user.gid = found->pw_gid;
-    return user;
+    return (struct namespace_user){.uid = uid, .gid = known ? fs_user_group((uid_t)uid) : uid};
 }
 
 /* --- allotting -------------------------------------------------------------------------- */

@@ -13,6 +13,8 @@
  * 2000200000), below what Kubernetes ends at. */
 #define NAMESPACE_USER_FIRST 2001000000
 
+#define NAMESPACE_USER_NONE (-1)
+
 struct namespace_user {
     int64_t uid, gid;
 };

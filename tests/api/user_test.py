@@ -5,6 +5,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 import app_client  # noqa: E402
 import harness  # noqa: E402
+
+sys.path.insert(0, str(harness.ROOT / "examples/ddp"))
+
+from eventfile import EventWriter  # noqa: E402
 
 NAMESPACES = "/api/v1/namespaces"
 MPI_JOBS = "/apis/batch.tensorstack.dev/v1beta1/namespaces/{ns}/mpijobs"
@@ -220,6 +225,108 @@ class Users(harness.WithDaemon):
             self.assertIn(str(inner), state["message"])
             self.assertIn("Permission denied", state["message"])
 
+    def shared_claim(self):
+        """A claim whose folder has another user's closed folder in it, and the guest's own."""
+        self.make(f"{NAMESPACES}/a/persistentvolumeclaims", {"metadata": {"name": "shared"}, "spec": {
+            "accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}})
+        self.addCleanup(self.daemon.call, "DELETE", f"{NAMESPACES}/a/persistentvolumeclaims/shared")
+        folder = pathlib.Path(self.daemon.folder, "volumes/a/shared")
+        self.daemon.wait_for(f"{NAMESPACES}/a/persistentvolumeclaims",
+                             lambda found: found["shared"].get("status", {}).get("phase") == "Bound" or None)
+        self.addCleanup(shutil.rmtree, folder, True)
+        (folder / "carol/papers").mkdir(parents=True)
+        (folder / "carol/papers/one").write_text("hush", "ascii")
+        for path, mode in ((folder / "carol", 0o700), (folder / "carol/papers", 0o755)):
+            os.chown(path, 65534, 65534)
+            path.chmod(mode)
+        return folder
+
+    def files(self, method, path, body=None, token=None):
+        return self.daemon.request(method, f"/console/v1/volumes/a/shared/files/{path}", body, headers={
+            "Authorization": f"Bearer {token or self.tokens['a', 'guest']}"}, content_type="application/octet-stream")
+
+    def test_files_of_a_claim_are_used_as_the_namespaces_user(self):
+        folder = self.shared_claim()
+        self.make(self.pods, pod("first", "true"))  # which allots the number
+        (folder / "private").write_text("hush", "ascii")
+        (folder / "private").chmod(0o600)
+        for method, path, body in (("GET", "carol", None), ("GET", "carol/papers/one", None), ("GET", "private", None),
+                                   ("PUT", "carol/planted", "x"), ("PUT", "carol/papers/one?replace=1", "x"),
+                                   ("PUT", "carol/papers/two", "x"), ("POST", "carol/made", None)):
+            status, text = self.files(method, path, body)
+            self.assertEqual(status, 403, (method, path, text))
+            self.assertIn(f"user {self.number('a')}, as which your pods run", json.loads(text)["message"])
+        self.assertEqual(sorted(p.name for p in (folder / "carol").rglob("*")), ["one", "papers"])
+        self.assertEqual((folder / "carol/papers/one").read_text(), "hush")
+        for method, path in (("POST", "mine"), ("PUT", "mine/file")):
+            status, text = self.files(method, path, "x" if method == "PUT" else None)
+            self.assertEqual(status, 201, text)
+        self.assertEqual({os.stat(folder / path).st_uid for path in ("mine", "mine/file")}, {self.number("a")})
+        self.make(self.pods, pod("user", "cd /d/mine && echo y >>file && touch made && cat file", container={
+            "volumeMounts": [{"name": "d", "mountPath": "/d"}]}, volumes=[
+                {"name": "d", "persistentVolumeClaim": {"claimName": "shared"}}]))
+        self.assertEqual(self.log_of("user"), '"x"y\n')
+        status, text = self.files("GET", "carol/papers/one", token=self.daemon.token)
+        self.assertEqual((status, text), (200, b"hush"))
+
+    def test_curves_are_read_as_the_jobs_user(self):
+        folder = self.shared_claim()
+        for name, mode in (("open", 0o755), ("closed", 0o700)):
+            events = EventWriter(str(folder / name))
+            events.add_scalar("loss", 0.5, 1)
+            events.close()
+            (folder / name).chmod(mode)
+            made = job(name, "true")
+            made["spec"]["tensorboardSpec"] = {"trainingLogFilesets": [f"t9k://pvc/shared/{name}"]}
+            self.make(self.jobs, made)
+
+        def curves(name, token):
+            status, text = self.daemon.request(
+                "GET", f"/board/api/pytorchtrainingjobs/a/{name}/points?run=.&tag=loss",
+                headers={"Authorization": f"Bearer {token}"})
+            return status, text.decode()
+        self.assertEqual(curves("open", self.tokens["a", "guest"])[0], 200)
+        self.assertIn("0.5", curves("open", self.tokens["a", "guest"])[1])
+        status, text = curves("closed", self.tokens["a", "guest"])
+        self.assertEqual(status, 403, text)
+        self.assertNotIn("0.5", text)
+
+    def test_a_sub_path_is_entered_as_the_containers_user(self):
+        folder = self.shared_claim()
+        claim = [{"name": "d", "persistentVolumeClaim": {"claimName": "shared"}}]
+        for name, path in (("reads", "carol/papers"), ("makes", "carol/new")):
+            self.make(self.pods, pod(name, "cat /d/one", volumes=claim, container={
+                "volumeMounts": [{"name": "d", "mountPath": "/d", "subPath": path}]}))
+            (state,) = self.daemon.wait_for(self.pods, lambda pods, name=name: [
+                s["state"].get("terminated") for s in pods[name]["status"].get("containerStatuses", [])
+                if s["state"].get("terminated")] or None, f"{name} to fail")
+            self.assertIn(f'subPath "{path}" of volume "d": user {self.number("a")}', state["message"])
+        self.assertFalse((folder / "carol/new").exists())
+        self.make(self.pods, pod("own", "touch /d/file && id -u", volumes=claim, container={
+            "volumeMounts": [{"name": "d", "mountPath": "/d", "subPath": "runs/1"}]}))
+        self.assertEqual(self.log_of("own"), f"{self.number('a')}\n")
+        self.assertEqual(os.stat(folder / "runs/1").st_uid, self.number("a"))
+
+    def test_a_probe_by_address_is_the_containers_user(self):
+        server = socket.create_server(("127.0.0.1", 0))
+        server.settimeout(harness.PATIENCE)
+        self.addCleanup(server.close)
+        address = {"host": "127.0.0.1", "port": server.getsockname()[1]}
+        probe = {"periodSeconds": 1, "timeoutSeconds": 60}
+        self.refused("httpGet.path: Invalid value", "POST", self.pods, pod("splits", "exec sleep 1000", container={
+            "readinessProbe": {"httpGet": {**address, "path": "/ HTTP/1.1\r\nHost: x\r\n\r\nGET /"}}}), code=422)
+        self.make(self.pods, pod("asks", "exec sleep 1000", container={"readinessProbe": {**probe, "httpGet": {
+            **address, "path": "a b?q", "httpHeaders": [{"name": "Host", "value": "model"}]}}}))
+        client, (_, port) = server.accept()
+        with client:
+            owner = next(line.split()[7] for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
+                         if line.split()[1] == f"0100007F:{port:04X}")
+            text = client.recv(65536).decode()
+            client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        self.assertEqual(int(owner), self.number("a"))
+        self.assertTrue(text.startswith("GET /a%20b?q HTTP/1.1\r\n"), text)
+        self.assertEqual([line for line in text.split("\r\n") if line.lower().startswith("host:")], ["Host: model"])
+
     def test_the_owners_pods_are_as_they_were(self):
         made = self.daemon.call("POST", self.pods, pod("plain", "id -u"))
         self.assertNotIn("runAsUser", made["spec"]["securityContext"])
@@ -313,6 +420,11 @@ class Users(harness.WithDaemon):
                 self.daemon.call("DELETE", f"{self.jobs}/{name}")
                 self.daemon.wait_for(self.pods, lambda pods: not pods, "its pods to be gone")
         # What only says how many and when leaves it the owner's.
+        self.daemon.create(job("stopped", "id -u; exec sleep 1000"), ns="a")
+        status, answer = self.ask("PATCH", f"{self.jobs}/stopped", {"spec": {"runMode": {"pause": {"enabled": True}}}},
+                                  **MERGE)
+        self.assertEqual(status, 200, answer)
+        self.assertNotIn("muster.dev/run-as", answer["metadata"].get("annotations", {}))
         self.daemon.create(paused(job("scaled", "id -u")), ns="a")
         self.assertEqual(self.ask("PATCH", f"{self.jobs}/scaled", {"metadata": {"labels": {"x": "y"}}}, **MERGE)[0], 200)
         self.resume(self.ask, "scaled")

@@ -3,6 +3,7 @@
  * grammar of their own. Said as the real server says it; runs after decoding, so types are right.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "api/kinds/pod_fields.h"
 #include "api/metadata.h"
@@ -241,6 +242,49 @@ static void check_port_ref(const struct json *handler, const struct field_path *
         problem_invalid(err, PATH_MEMBER(at, "port"), port, "%s", problem);
 }
 
+static bool has_control(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            return true;
+    return false;
+}
+
+static const char *header_problem(const char *name)
+{
+    static const char token[] = "!#$%&'*+-.^_`|~0123456789"
+                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+    if (!*name || name[strspn(name, token)])
+        return "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. "
+               "'X-Header-Name')";
+    if (strcasecmp(name, "Content-Length") == 0 || strcasecmp(name, "Transfer-Encoding") == 0)
+        return "the request has no body";
+    return NULL;
+}
+
+/* The request is written from these: no line of it may end inside a value. */
+static void check_request(const struct json *http, const struct field_path *at, struct err *err)
+{
+    const struct field_path *headers = PATH_MEMBER(at, "httpHeaders");
+    const struct json *path = json_get(http, "path");
+    size_t n = 0;
+
+    if (has_control(text_of(path)))
+        problem_invalid(err, PATH_MEMBER(at, "path"), path, "must not contain control characters");
+    json_each (h, json_get(http, "httpHeaders")) {
+        const struct json *name = json_get(h, "name"), *value = json_get(h, "value");
+        const struct field_path *here = PATH_INDEX(headers, n++);
+        const char *problem = header_problem(text_of(name));
+
+        if (problem)
+            problem_invalid(err, PATH_MEMBER(here, "name"), name, "%s", problem);
+        if (has_control(text_of(value)))
+            problem_invalid(err, PATH_MEMBER(here, "value"), value,
+                            "must not contain control characters");
+    }
+}
+
 static void check_handler(const struct json *v, const char *const *handlers,
                           const struct field_path *at, struct err *err)
 {
@@ -251,6 +295,7 @@ static void check_handler(const struct json *v, const char *const *handlers,
     if (exec && json_len(json_get(exec, "command")) == 0)
         problem_required(err, PATH_MEMBER(PATH_MEMBER(at, "exec"), "command"), exec->line, NULL);
     check_port_ref(json_get(v, "httpGet"), PATH_MEMBER(at, "httpGet"), err);
+    check_request(json_get(v, "httpGet"), PATH_MEMBER(at, "httpGet"), err);
     check_port_ref(json_get(v, "tcpSocket"), PATH_MEMBER(at, "tcpSocket"), err);
 }
 

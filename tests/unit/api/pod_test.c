@@ -140,6 +140,16 @@ static void pod_rules(void **state)
          "1 spec.containers[0].livenessProbe.httpGet.port: Invalid value: 0: must be between 1 and "
          "65535, inclusive\n1 spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: "
          "must be 1\n"},
+        {C("livenessProbe: {httpGet: {port: 1, path: \"/a\\r\\nHost: x\", httpHeaders: [{name: A, "
+           "value: \"x\\ny\"}, {name: \"A b\", value: x}, {name: content-length, value: \"1\"}]}}"),
+         "1 spec.containers[0].livenessProbe.httpGet.path: Invalid value: \"/a\\r\\nHost: x\": must "
+         "not contain control characters\n"
+         "1 spec.containers[0].livenessProbe.httpGet.httpHeaders[0].value: Invalid value: "
+         "\"x\\ny\": must not contain control characters\n"
+         "1 spec.containers[0].livenessProbe.httpGet.httpHeaders[1].name: Invalid value: \"A b\": a "
+         "valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name')\n"
+         "1 spec.containers[0].livenessProbe.httpGet.httpHeaders[2].name: Invalid value: "
+         "\"content-length\": the request has no body\n"},
         {C("startupProbe: {exec: {}}"),
          "1 spec.containers[0].startupProbe.exec.command: Required value\n"},
         {C("ports: [{containerPort: 1, name: web}, {containerPort: 2, name: web}]"),

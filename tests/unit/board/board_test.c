@@ -69,10 +69,10 @@ static void links_lead_nowhere(void **state)
     read_all(b);
     assert_int_equal(board_runs(b)->count, 0);
     board_free(b);
-    assert_int_equal(folder_open(p->path, "folder", (struct folder_fence){NULL, false}), -ENOTDIR);
-    assert_int_equal(folder_open(p->path, "x/../..", (struct folder_fence){NULL, false}), -ENOENT);
-    assert_int_equal(folder_open(p->path, "../etc", (struct folder_fence){NULL, false}), -EINVAL);
-    assert_int_equal(folder_open(p->path, "/..", (struct folder_fence){NULL, false}), -EINVAL);
+    assert_int_equal(folder_open(p->path, "folder", (struct folder_fence){0}), -ENOTDIR);
+    assert_int_equal(folder_open(p->path, "x/../..", (struct folder_fence){0}), -ENOENT);
+    assert_int_equal(folder_open(p->path, "../etc", (struct folder_fence){0}), -EINVAL);
+    assert_int_equal(folder_open(p->path, "/..", (struct folder_fence){0}), -EINVAL);
     place_remove(&other);
 }
 

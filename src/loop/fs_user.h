@@ -1,0 +1,28 @@
+/*
+ * fs_user.h - lets the calling thread use files, and open sockets, with another user's rights: what
+ * root does for a user must not reach further than that user. Only root can change; for anybody
+ * else these functions do nothing.
+ */
+#ifndef MUSTER_LOOP_FS_USER_H
+#define MUSTER_LOOP_FS_USER_H
+
+#include <sys/types.h>
+
+#include "base/base.h"
+
+#define FS_USER_GROUPS_LIMIT 256
+
+struct fs_user {
+    bool changed;
+    gid_t groups[FS_USER_GROUPS_LIMIT]; /* the daemon's own */
+    int groups_len;
+};
+
+/* Returns 0 or a negative errno; nothing is changed then. */
+int fs_user_become(struct fs_user *saved, uid_t uid, gid_t gid, const uint32_t *groups,
+                   size_t groups_len) must_check;
+void fs_user_restore(const struct fs_user *saved);
+/* The user's own group: as the machine's passwd says, else one of the same number. */
+gid_t fs_user_group(uid_t uid);
+
+#endif
