@@ -24,8 +24,7 @@ static int64_t port_of(const struct json *container, const struct json *port)
 }
 
 /* Whole lines; a Host that the probe names takes the place of the address. */
-static const char *headers_of(struct arena *a, const struct json *list,
-                              const struct probe_start *p)
+static const char *headers_of(struct arena *a, const struct json *list, const struct probe_start *p)
 {
     struct buf text = BUF_INIT(HEADERS_LIMIT_BYTES);
     bool named = false;

@@ -72,10 +72,8 @@ static bool copy_root(struct root *to, const struct board_root *from)
 
 static struct folder_fence fence_of(const struct root *root)
 {
-    return (struct folder_fence){.path = root->outside,
-                                 .trusted_base = root->trusted,
-                                 .uid = root->uid,
-                                 .gid = root->gid};
+    return (struct folder_fence){
+        .path = root->outside, .trusted_base = root->trusted, .uid = root->uid, .gid = root->gid};
 }
 
 struct board *board_new(const struct board_options *o)

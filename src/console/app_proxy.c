@@ -244,19 +244,28 @@ static const char *policy_without_reports(struct arena *a, const char *policy)
     return kept;
 }
 
+/* A browser may keep what pages are made of; the pages themselves end with the session. */
+static bool is_page(const struct exchange *x)
+{
+    const char *type = http_answer_field(&x->answer, "Content-Type");
+
+    return type && strncasecmp(type, "text/html", strlen("text/html")) == 0;
+}
+
 static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEADERS_LIMIT])
 {
-    enum { POLICY };
+    enum { POLICY, CACHING, EXPIRES };
     static const char *const kept[] = {[POLICY] = "Content-Security-Policy",
+                                       [CACHING] = "Cache-Control",
+                                       [EXPIRES] = "Expires",
                                        "Accept-Ranges",
-                                       "Cache-Control",
                                        "Content-Disposition",
                                        "Content-Encoding",
                                        "Content-Range",
                                        "ETag",
-                                       "Expires",
                                        "Last-Modified",
                                        "Vary"};
+    bool page = is_page(x);
     const char *location = http_answer_field(&x->answer, "Location");
     size_t n = 0;
 
@@ -265,6 +274,8 @@ static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEA
 
         if (value && i == POLICY)
             value = policy_without_reports(&x->http->arena, value);
+        if (page && (i == CACHING || i == EXPIRES))
+            value = i == CACHING ? "no-store" : NULL;
         if (value)
             headers[n++] = (struct httpd_header){kept[i], value};
     }

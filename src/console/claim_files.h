@@ -30,7 +30,8 @@ struct claim_size {
 };
 int claim_measure(int folder_fd, struct claim_size *ret) must_check;
 
-/* A file being written beside the one it becomes. What root writes belongs to the folder's owner. */
+/* A file being written beside the one it becomes. What root writes belongs to the folder's owner.
+ */
 struct claim_upload {
     int folder_fd, fd; /* -1: none */
     char name[NAME_MAX + 1], temporary[NAME_MAX + 1];

@@ -16,6 +16,7 @@
 #include "api/object.h"
 #include "base/list.h"
 #include "base/percent.h"
+#include "base/share.h"
 #include "client/client.h"
 #include "console/claim_files.h"
 #include "loop/file.h"
@@ -33,6 +34,7 @@ struct op {
     struct volumes *volumes;
     struct op *prev, *next;
     struct httpd_request *http; /* NULL once it is answered */
+    const char *caller;         /* whose part of VOLUMES_AT_ONCE it is (base/share.h) */
     enum op_kind kind;
     bool replaces;
     struct arena arena;
@@ -55,7 +57,6 @@ struct op {
 struct volumes {
     struct volumes_options o;
     struct op *ops;
-    size_t ops_len;
     bool measuring; /* one claim at a time */
 };
 
@@ -63,10 +64,8 @@ struct volumes {
 
 static void op_free(struct op *op)
 {
-    if (op->volumes) {
+    if (op->volumes)
         list_remove(&op->volumes->ops, op);
-        op->volumes->ops_len--;
-    }
     file_close(&op->fd);
     file_close(&op->folder_fd);
     claim_upload_drop(&op->upload);
@@ -489,10 +488,19 @@ static int check_rights(const struct op *op, const struct mount_request *m, stru
                    op->claim, reads ? "get" : "create");
 }
 
+static bool has_room(const struct volumes *v, const char *caller)
+{
+    struct share share = {.limit = VOLUMES_AT_ONCE};
+
+    for (const struct op *op = v->ops; op; op = op->next)
+        share_count(&share, op->caller, "", caller, "");
+    return share_ask(&share, !*caller) == SHARE_LEFT;
+}
+
 void volumes_handle(void *arg, const struct mount_request *m)
 {
     struct volumes *v = arg;
-    struct op *op = v->ops_len < VOLUMES_AT_ONCE ? calloc(1, sizeof(*op)) : NULL;
+    struct op *op = has_room(v, m->user) ? calloc(1, sizeof(*op)) : NULL;
     auto_err err = ERR_INIT;
 
     if (!op) {
@@ -503,8 +511,13 @@ void volumes_handle(void *arg, const struct mount_request *m)
     op->http = m->http;
     op->fd = op->folder_fd = op->upload.fd = op->upload.folder_fd = -1;
     arena_init(&op->arena, OP_LIMIT_BYTES);
+    op->caller = arena_strdup(&op->arena, m->user);
     list_push(&v->ops, op);
-    v->ops_len++;
+    if (!op->caller) {
+        op->caller = "";
+        fail_with(op, ERR_UNAVAILABLE, "out of memory");
+        return;
+    }
     if (parse(op, m->http, &err) < 0 || check_rights(op, m, &err) < 0 ||
         m->pod_user(m, op->ns, &op->user, &err) < 0) {
         fail(op, &err);

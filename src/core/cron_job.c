@@ -213,6 +213,13 @@ static bool start(const struct look *l, struct plan *plan)
         return true;
     if (!may_start(l, plan))
         return false;
+    if (l->snapshot->refused) {
+        plan_event(plan, &kind_cron_job, l->cron, "Warning", "FailedCreate",
+                   "Error creating job: %s", l->snapshot->refusal);
+        plan_wake_at(plan, l->snapshot->refused_until_ms);
+        if (l->snapshot->refused_until_ms > l->now_ms)
+            return false;
+    }
     plan_check(plan, &kind_cron_job, l->cron);
     plan_next_stage(plan);
     plan_create(plan, &kind_job, job_new(l));

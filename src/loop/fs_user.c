@@ -57,7 +57,7 @@ void fs_user_restore(const struct fs_user *saved)
     (void)setfsgid(getegid());
     if (set_groups((size_t)saved->groups_len, saved->groups) < 0 || current_uid() != geteuid() ||
         current_gid() != getegid())
-        abort(); /* what comes next would be done as the wrong user */
+        abort();                     /* what comes next would be done as the wrong user */
     (void)prctl(PR_SET_DUMPABLE, 1); /* changing ids had turned core dumps off */
 }
 

@@ -128,6 +128,7 @@ static int parse_search(struct arena *a, const char *query, struct node_log_opti
 
     s->text = query_param(a, query, "search");
     s->wanted = s->text != NULL;
+    s->user = NULL;
     s->regex = query_flag(query_param(a, query, "regex"));
     s->ignore_case = query_flag(query_param(a, query, "ignoreCase"));
     s->back = query_flag(query_param(a, query, "back"));

@@ -18,7 +18,17 @@ void end_message_clear(const struct container_start *c)
         return; /* then an old message may be shown, which is no reason not to start */
 }
 
-/* Line ends and tabs stay, what else cannot be printed goes, and so does white space at the end. */
+/* C0 but for line ends and tabs, DEL, and C1, which a terminal obeys as well. */
+static bool is_control(const char *text, size_t n)
+{
+    const unsigned char *c = (const unsigned char *)text;
+
+    if (n == 1)
+        return (*c < ' ' && *c != '\n' && *c != '\t') || *c == 0x7f;
+    return n == 2 && c[0] == 0xc2 && c[1] < 0xa0;
+}
+
+/* Control characters go, and so does white space at the end. */
 static const char *clean(const char *text, size_t left, struct arena *a)
 {
     char *out = arena_alloc(a, left * strlen(REPLACEMENT) + 1);
@@ -30,7 +40,7 @@ static const char *clean(const char *text, size_t left, struct arena *a)
         if (n == 0) {
             memcpy(out + len, REPLACEMENT, strlen(REPLACEMENT));
             len += strlen(REPLACEMENT);
-        } else if (n > 1 || (unsigned char)*text >= ' ' || *text == '\n' || *text == '\t') {
+        } else if (!is_control(text, n)) {
             memcpy(out + len, text, n);
             len += n;
         }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/orphan.h"
+#include "runtime/output.h"
 #include "runtime/proc.h"
 #include "runtime/worker.h"
 
@@ -174,6 +175,23 @@ static void say_final(struct group *g)
     arena_release(&a);
 }
 
+/* A log that ended on a full disk still says what it lacks: nothing has to stop the pod any more,
+ * so the room kept for that is free. */
+static void mark_gaps(struct group *g)
+{
+    for (size_t i = 0; i < g->pod.containers_len; i++) {
+        struct output o;
+
+        output_init(&o, g, i);
+        if (output_log(&o)->cri.lost_bytes > output_log(&o)->cri.told_bytes) {
+            pod_file_give_up_room(g->dir_fd, POD_FILE_STOP);
+            output_begin_run(&o, output_log(&o)->run);
+            output_end(&o);
+        }
+        output_release(&o);
+    }
+}
+
 void keeper_stay(struct group *g)
 {
     int quick = 0;
@@ -194,5 +212,6 @@ void keeper_stay(struct group *g)
     }
     clear_away(g);
     kill_executed(g);
+    mark_gaps(g);
     say_final(g);
 }

@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "base/list.h"
+#include "base/share.h"
 #include "base/timefmt.h"
 #include "runtime/cri.h"
 #include "runtime/line_match.h"
@@ -65,7 +66,7 @@ struct log_search {
     struct node_log_search options; /* without its text */
     struct node_log_place from;
     struct line_match *match;
-    char *container;
+    char *container, *user;
     int dir_fd, fd;
     struct log_segments files;
     uint32_t segment; /* of the file that is open */
@@ -520,8 +521,9 @@ static void done(void *arg);
 
 static void search_free(struct log_search *s)
 {
-    if (s->all)
-        s->all->open--;
+    for (size_t i = 0; s->all && i < LOG_SEARCHES_LIMIT; i++)
+        if (s->all->open[i] == s)
+            s->all->open[i] = NULL;
     line_match_free(s->match);
     if (s->fd >= 0)
         (void)close(s->fd);
@@ -534,6 +536,7 @@ static void search_free(struct log_search *s)
     buf_release(&s->out);
     free(s->found);
     free(s->container);
+    free(s->user);
     free(s);
 }
 
@@ -641,12 +644,25 @@ static const struct stream_ops search_ops = {.read = search_read, .close = searc
 int log_search_check(const struct log_searches *all, const struct node_log_search *s,
                      struct err *err)
 {
+    struct share share = {.limit = LOG_SEARCHES_LIMIT};
+    const char *user = s->user ? s->user : "";
     struct line_match *m;
 
-    if (all->open >= LOG_SEARCHES_LIMIT)
+    for (size_t i = 0; i < LOG_SEARCHES_LIMIT; i++)
+        if (all->open[i])
+            share_count(&share, all->open[i]->user, "", user, "");
+    switch (share_ask(&share, !*user)) {
+    case SHARE_OWN_USED:
         return err_set(err, ERR_TOO_MANY_REQUESTS,
-                       "%u searches are under way on this node already: try again later",
-                       LOG_SEARCHES_LIMIT);
+                       "%zu searches of yours are under way on this node already: try again later",
+                       share.own);
+    case SHARE_ALL_USED:
+        return err_set(err, ERR_TOO_MANY_REQUESTS,
+                       "%zu searches are under way on this node already: try again later",
+                       share.all);
+    case SHARE_LEFT:
+        break;
+    }
     m = line_match_new(s, err);
     line_match_free(m);
     if (!m && err)
@@ -677,18 +693,23 @@ int log_search_open(struct log_searches *all, const char *pod_root, const char *
                              .window = BLOCK_BYTES,
                              .in = BUF_INIT(WINDOW_LIMIT_BYTES + 2 * BLOCK_BYTES),
                              .made = BUF_INIT(2 * MADE_LIMIT_BYTES)};
-    all->open++;
+    for (size_t i = 0, taken = 0; i < LOG_SEARCHES_LIMIT && !taken; i++)
+        if (!all->open[i]) {
+            all->open[i] = s;
+            taken = 1;
+        }
     for (int i = 0; i < CRI_STREAMS; i++)
         buf_init(&s->joints[i].text, LINE_LIMIT_BYTES);
     s->options.text = NULL;
     s->full = options->search.lines == 0;
     s->container = strdup(container);
+    s->user = strdup(options->search.user ? options->search.user : "");
     s->match = line_match_new(&options->search, err);
     if (asprintf(&dir, "%s/%s", pod_root, pod_uid) < 0)
         dir = NULL;
     if (!s->match)
         rc = -1;
-    else if (!s->container || !dir)
+    else if (!s->container || !s->user || !dir)
         rc = err_set(err, ERR_UNAVAILABLE, "out of memory");
     else if ((s->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
         rc = err_set(err, ERR_NOT_FOUND, "container \"%s\" has no log yet: it was not started",

@@ -14,7 +14,8 @@
 /* All searches of one place: so many work at once, the others wait for their turn. */
 struct log_searches {
     struct loop *loop;
-    size_t open, running;
+    struct log_search *open[LOG_SEARCHES_LIMIT]; /* NULL: a free place */
+    size_t running;
     struct log_search *waiting; /* the newest first */
     struct log_search *working;
 };

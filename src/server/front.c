@@ -180,10 +180,8 @@ static int callers_pod_user(const struct mount_request *r, const char *ns, struc
                             struct err *err)
 {
     const struct mounted *m = container_of(r, struct mounted, request);
-    struct server_request as = {.arena = &r->http->arena,
-                                .caller = m->caller,
-                                .server = m->server,
-                                .route = {.ns = ns}};
+    struct server_request as = {
+        .arena = &r->http->arena, .caller = m->caller, .server = m->server, .route = {.ns = ns}};
     struct namespace_user user;
     int rc = machine_access_pod_user(&as, &user, err);
 

@@ -8,6 +8,7 @@
 
 #include "core/job_view.h"
 #include "net/query.h"
+#include "server/caller.h"
 #include "server/internal.h"
 
 static const struct json *container_status(const struct json *pod, const char *container)
@@ -152,6 +153,7 @@ int verb_log(struct server_request *r, struct err *err)
                            &g->options, err);
     if (rc < 0)
         return rc;
+    g->options.search.user = caller_share(r->caller);
     attempt = g->options.attempt;
     pod = request_load(r, &key, &item, uid || attempt >= 0 ? NULL : err);
     if (attempt >= 0 && (!pod || attempt_of(pod) != attempt))

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/map.h"
 #include "base/shrink.h"
 #include "store/change.h"
@@ -32,6 +33,7 @@
 #define DEFAULT_WINDOW_BYTES (16u * 1024u * 1024u)
 #define DEFAULT_READY_BYTES (8u * 1024u * 1024u)
 #define KEY_LIMIT_BYTES 1024u
+#define DAMAGED_VALUE_LIMIT_BYTES (64u * 1024u * 1024u)
 
 struct entry {
     struct store_collection *collection;
@@ -648,22 +650,49 @@ static struct entry *find_revision(struct store *s, int64_t revision, struct sto
     return NULL;
 }
 
-/* Its key may be what is damaged, or the revision it says it took the place of: neither what the
- * one nor what the other names is as it was written last. */
-static int load_damaged(struct store *s, const struct row *row, struct err *err)
+/* The key the value itself names; NULL when it cannot be read. */
+static const char *key_in_value(struct arena *a, const struct row *row)
 {
-    struct store_collection *c = store_collection(s, row->collection), *other = NULL;
-    size_t len = min_size(strlen(row->key), KEY_LIMIT_BYTES);
-    struct entry *e = c ? entry_make(c, row->key, len) : NULL, *before;
+    auto_err err = ERR_INIT;
+    const struct json *v = row->value ? json_parse(a, row->value, row->value_len, &err) : NULL;
+    const struct json *meta = json_get(v, "metadata");
+    const char *ns = json_get_string(meta, "namespace", "");
+    const char *name = json_get_string(meta, "name", NULL);
+
+    return !name ? NULL : *ns ? arena_printf(a, "%s/%s", ns, name) : name;
+}
+
+static int withhold_key(struct store_collection *c, const char *key, int64_t revision,
+                        struct err *err)
+{
+    size_t len = min_size(strlen(key), KEY_LIMIT_BYTES);
+    struct entry *e = c ? entry_make(c, key, len) : NULL;
 
     if (!e)
         return err_set(err, ERR_INTERNAL, "out of memory");
-    before = row->previous ? find_revision(s, row->previous, &other) : NULL;
+    withhold(c, e, revision);
+    return 0;
+}
+
+/* Its key may be what is damaged, its value, or the revision it says it took the place of: nothing
+ * that any of these names is as it was written last. */
+static int load_damaged(struct store *s, const struct row *row, struct err *err)
+{
+    struct store_collection *c = store_collection(s, row->collection), *other = NULL;
+    struct entry *before = row->previous ? find_revision(s, row->previous, &other) : NULL;
+    struct arena a = ARENA_INIT(DAMAGED_VALUE_LIMIT_BYTES);
+    const char *named = key_in_value(&a, row);
+    int rc;
+
     if (before)
         withhold(other, before, row->revision);
-    withhold(c, e, row->revision);
+    rc = withhold_key(c, row->key, row->revision, err);
+    if (rc == 0 && named && c &&
+        !map_gets(&c->entries, named)) /* one with a row of its own is whole */
+        rc = withhold_key(c, named, row->revision, err);
+    arena_release(&a);
     restart_windows(s, row->revision);
-    return 0;
+    return rc;
 }
 
 /* As a write that is committed now, of whom nobody is to be told. */

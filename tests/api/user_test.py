@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """Where root runs the pods: who has rights in one namespace only is that namespace's own user on the machine."""
+import http.client
 import json
 import os
 import pathlib
 import pwd
+import select
 import shutil
 import socket
 import subprocess
@@ -268,6 +270,25 @@ class Users(harness.WithDaemon):
         self.assertEqual(self.log_of("user"), '"x"y\n')
         status, text = self.files("GET", "carol/papers/one", token=self.daemon.token)
         self.assertEqual((status, text), (200, b"hush"))
+
+    def test_slow_uploads_of_one_account_leave_room_for_others(self):
+        self.shared_claim()
+        uploads = []
+        for number in range(5):  # an eighth of the places is four
+            upload = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
+            self.addCleanup(upload.close)
+            upload.putrequest("PUT", f"/console/v1/volumes/a/shared/files/slow-{number}")
+            upload.putheader("Authorization", f"Bearer {self.tokens['a', 'guest']}")
+            upload.putheader("Content-Length", "1000000")
+            upload.endheaders()
+            upload.send(b"x")
+            uploads.append(upload)
+        # Whichever comes last is refused; the others wait for their bytes.
+        ready, _, _ = select.select([upload.sock for upload in uploads], [], [], harness.PATIENCE)
+        (refused,) = [upload for upload in uploads if upload.sock in ready]
+        self.assertEqual(refused.getresponse().status, 429)
+        self.assertEqual(self.files("GET", "")[0], 429)
+        self.assertEqual(self.files("GET", "", token=self.daemon.token)[0], 200)
 
     def test_curves_are_read_as_the_jobs_user(self):
         folder = self.shared_claim()

@@ -69,6 +69,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif what == "/headers":
             self.answer(b"{}", 302, Set_Cookie="a=b", Location="http://evil.example/", ETag="e", Server="me",
                         Content_Type="application/json", Access_Control_Allow_Origin="*")
+        elif what in ("/page", "/script"):
+            self.answer(b"x", Cache_Control="max-age=3600", Expires="Thu, 01 Jan 2099 00:00:00 GMT",
+                        Content_Type="text/html; charset=utf-8" if what == "/page" else "text/javascript")
         elif what == "/own":
             self.answer(b"", 302, Location=prefix + "/echo")
         elif what == "/redirect":
@@ -277,6 +280,9 @@ class Proxy(Boards):
         self.assertEqual((status, headers["ETag"]), (302, "e"))
         for name in ("Set-Cookie", "Location", "Server", "Access-Control-Allow-Origin"):
             self.assertIsNone(headers[name])
+        for what, caching in (("page", ("no-store", None)), ("script", ("max-age=3600", "Thu, 01 Jan 2099 00:00:00 GMT"))):
+            status, headers, text = self.exchange("GET", f"/tensorboard/default/b/{what}")
+            self.assertEqual((headers["Cache-Control"], headers["Expires"]), caching, what)
         status, headers, text = self.exchange("GET", "/tensorboard/default/b/own")
         self.assertEqual((status, headers["Location"]), (302, "/tensorboard/default/b/echo"))
         for location in ("/tensorboard/default/b/../../../api/v1/secrets", "/tensorboard/default/b/%2e%2E/%2e./api",

@@ -6,6 +6,8 @@ import http.client
 import json
 import os
 import pathlib
+import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -130,6 +132,23 @@ class DamagedOwner(Storage):
         self.daemon.wait_for(CONFIG_MAPS, lambda found: "orphan" not in found, "the orphan to be collected")
         self.assertEqual(self.names(), ["owned"])
 
+    def test_an_owner_whose_key_is_damaged_is_withheld_by_the_name_in_its_value(self):
+        owner = self.put("keeper-of-it", "owner")["metadata"]["uid"]
+        self.put("owned", "kept", ownerReferences=[
+            {"apiVersion": "v1", "kind": "ConfigMap", "name": "keeper-of-it", "uid": owner}])
+        self.daemon.terminate()
+        with contextlib.closing(sqlite3.connect(self.file("muster.db"))) as database:
+            changed = database.execute("UPDATE writes SET key = 'default/keeper-of-xx' WHERE key = 'default/keeper-of-it'")
+            self.assertEqual(changed.rowcount, 1)
+            database.commit()
+        self.daemon.start()
+        for name in ("keeper-of-it", "keeper-of-xx"):
+            self.assertEqual(self.daemon.request("GET", f"{CONFIG_MAPS}/{name}")[0], 500, name)
+        self.put("orphan", "to be collected", ownerReferences=[
+            {"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "0-0-0"}])
+        self.daemon.wait_for(CONFIG_MAPS, lambda found: "orphan" not in found, "the orphan to be collected")
+        self.assertEqual(self.names(), ["owned"])
+
 
 class Lost(Storage):
     def test_a_lost_database_is_not_a_new_cluster(self):
@@ -238,6 +257,29 @@ class FullDisk(Storage):
         while self.daemon.request("POST", CONFIG_MAPS, config_map("room", "again"))[0] == 503:
             pass
         self.assertIn("room", self.names())
+
+    def test_a_log_that_ends_on_the_full_disk_says_what_it_lacks(self):
+        with tempfile.TemporaryDirectory(prefix="muster-flag-", dir="/tmp") as folder:
+            flag = os.path.join(folder, "go")
+            program = f"""import os, sys, time
+while not os.path.exists({flag!r}): time.sleep(0.05)
+for i in range(400):  # each a write of its own, until nothing fits any more
+    os.write(1, b"line %d\\n" % i)
+    time.sleep(0.002)
+sys.exit(7)"""
+            self.daemon.create(harness.job("train", [sys.executable, "-c", program], replicas=1))
+            (name,) = self.daemon.wait_running("train", 1)
+            self.fill_all()
+            self.fill()
+            pathlib.Path(flag).touch()
+            self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: pods[name]["status"]["phase"] == "Failed",
+                                 "the pod to end")
+        *lines, last = self.daemon.log(name).splitlines()
+        lost = re.fullmatch(r"\[muster: (\d+) bytes of this log could not be written here\]", last)
+        self.assertTrue(lost, last)
+        self.assertEqual(int(lost[1]), sum(len(f"line {i}\n") for i in range(400))
+                         - sum(len(line) + 1 for line in lines if line.startswith("line ")))
+        os.unlink(os.path.join(self.disk, "filler"))
 
     def test_what_is_there_may_grow(self):
         self.put("small", "x")

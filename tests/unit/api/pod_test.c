@@ -142,11 +142,13 @@ static void pod_rules(void **state)
          "must be 1\n"},
         {C("livenessProbe: {httpGet: {port: 1, path: \"/a\\r\\nHost: x\", httpHeaders: [{name: A, "
            "value: \"x\\ny\"}, {name: \"A b\", value: x}, {name: content-length, value: \"1\"}]}}"),
-         "1 spec.containers[0].livenessProbe.httpGet.path: Invalid value: \"/a\\r\\nHost: x\": must "
+         "1 spec.containers[0].livenessProbe.httpGet.path: Invalid value: \"/a\\r\\nHost: x\": "
+         "must "
          "not contain control characters\n"
          "1 spec.containers[0].livenessProbe.httpGet.httpHeaders[0].value: Invalid value: "
          "\"x\\ny\": must not contain control characters\n"
-         "1 spec.containers[0].livenessProbe.httpGet.httpHeaders[1].name: Invalid value: \"A b\": a "
+         "1 spec.containers[0].livenessProbe.httpGet.httpHeaders[1].name: Invalid value: \"A b\": "
+         "a "
          "valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name')\n"
          "1 spec.containers[0].livenessProbe.httpGet.httpHeaders[2].name: Invalid value: "
          "\"content-length\": the request has no body\n"},

@@ -108,6 +108,27 @@ static const struct plan_step *find(const struct scene *s, enum plan_op op, cons
     return NULL;
 }
 
+static void a_refused_job_is_said_and_asked_for_again_later(void **state)
+{
+    struct scene s = {.arena = ARENA_INIT(WORLD_LIMIT_BYTES)};
+    const struct plan_step *event;
+
+    (void)state;
+    s.snapshot.refused = &kind_job;
+    s.snapshot.refusal = "exceeded quota: q";
+    assert_int_equal(time_parse("2026-11-17T10:06:00Z", &s.snapshot.refused_until_ms), 0);
+    look(&s, "", "", "2026-11-17T10:05:30Z");
+    assert_null(find(&s, PLAN_CREATE, NULL));
+    event = find(&s, PLAN_EVENT, NULL);
+    assert_string_equal(json_get_string(event->object, "reason", ""), "FailedCreate");
+    assert_string_equal(json_get_string(event->object, "message", ""),
+                        "Error creating job: exceeded quota: q");
+    assert_int_equal(s.plan.wake_at_ms, s.snapshot.refused_until_ms);
+    look(&s, "", "", "2026-11-17T10:06:00Z");
+    assert_non_null(find(&s, PLAN_CREATE, NULL));
+    arena_release(&s.arena);
+}
+
 static void a_time_makes_one_job_named_after_it(void **state)
 {
     struct scene s = {.arena = ARENA_INIT(WORLD_LIMIT_BYTES)};
@@ -186,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedules_name_times),
         cmocka_unit_test(what_is_no_schedule_is_said),
+        cmocka_unit_test(a_refused_job_is_said_and_asked_for_again_later),
         cmocka_unit_test(a_time_makes_one_job_named_after_it),
         cmocka_unit_test(the_policy_says_what_happens_while_the_last_runs),
         cmocka_unit_test(only_the_last_ones_are_kept),

@@ -13,6 +13,14 @@
     "{\"at\":\"" at "\",\"time\":\"2026-11-15T08:00:" sec ".123456789Z\",\"stream\":\"" stream     \
     "\",\"text\":\"" text "\"}\n"
 
+static bool any_open(const struct log_searches *all)
+{
+    for (size_t i = 0; i < ELEMS(all->open); i++)
+        if (all->open[i])
+            return true;
+    return false;
+}
+
 static const struct node_log_options every_line = {
     .tail_lines = -1,
     .limit_bytes = -1,
@@ -51,7 +59,7 @@ static char *search(struct fixture *f, const struct node_log_options *o, char **
     assert_int_equal(log_search_open(&all, f->pods, "p", "main", o, &s, NULL), 0);
     drain_log(f, s, NULL, &text);
     s->ops->close(s);
-    assert_int_equal(all.open, 0);
+    assert_false(any_open(&all));
     rest = text.data;
     while ((line = strsep(&rest, "\n")) != NULL && *line) {
         if (strncmp(line, "{\"at\"", 5) == 0)
@@ -311,7 +319,7 @@ static void a_search_that_is_given_up_ends_at_once(void **state)
     assert_int_equal(s->ops->read(s, &byte, 1), 0);
     before = cpu_ms();
     s->ops->close(s);
-    while (all.open > 0)
+    while (any_open(&all))
         loop_run_once(f->loop);
     assert_true(cpu_ms() - before < LINE_MATCH_LINE_MS);
 }
@@ -417,9 +425,38 @@ static void a_search_may_be_given_up(void **state)
     assert_int_equal(all.running, 2);
     for (size_t i = 0; i < ELEMS(streams); i++)
         streams[i]->ops->close(streams[i]);
-    while (all.open > 0)
+    while (any_open(&all))
         loop_run_once(f->loop);
     assert_int_equal(all.running, 0);
+}
+
+static void one_account_does_not_take_all_places(void **state)
+{
+    struct fixture *f = *state;
+    struct log_searches all = {.loop = f->loop};
+    struct node_log_options o = log_all;
+    struct stream *streams[LOG_SEARCHES_LIMIT];
+    auto_err err = ERR_INIT;
+    size_t n = 0;
+
+    make_pod(f);
+    write_file(f, "main.0.0.log", small_log);
+    o.search = (struct node_log_search){.wanted = true, .text = "", .lines = 1, .user = "guest"};
+    while (n < ELEMS(streams) && log_search_check(&all, &o.search, NULL) == 0) {
+        assert_int_equal(log_search_open(&all, f->pods, "p", "main", &o, &streams[n], NULL), 0);
+        n++;
+    }
+    assert_int_equal(n, LOG_SEARCHES_LIMIT / 8);
+    assert_true(log_search_check(&all, &o.search, &err) < 0);
+    assert_string_equal(err.text, "4 searches of yours are under way on this node already: try "
+                                  "again later");
+    o.search.user = "other";
+    assert_int_equal(log_search_check(&all, &o.search, NULL), 0);
+    o.search.user = NULL;
+    assert_int_equal(log_search_check(&all, &o.search, NULL), 0);
+    for (size_t i = 0; i < n; i++)
+        streams[i]->ops->close(streams[i]);
+    assert_false(any_open(&all));
 }
 
 static void lines_can_say_their_place(void **state)
@@ -454,6 +491,7 @@ int main(int argc, char **argv)
         T(places_hold_across_files_and_long_lines),
         T(a_long_line_is_cut_around_what_was_found),
         T(a_search_may_be_given_up),
+        T(one_account_does_not_take_all_places),
         T(lines_can_say_their_place),
     };
     int ret;
