@@ -596,6 +596,11 @@ static const char *never_on(struct decision *d, struct group *g)
     apart = text && !*text ? too_many_apart(d, g) : NULL;
     if (apart)
         return apart;
+    if ((!text || !*text) && g->holding > 0)
+        return arena_printf(d->arena,
+                            NEVER_FITS ": no node has room for more of its pods beside those it "
+                                       "has: the largest pod asks %s%s",
+                            largest_pod(d, g), what_helps(d, g, &asks));
     if (!text || !*text)
         return arena_printf(d->arena,
                             NEVER_FITS ": there is enough in all, but not where its pods would "

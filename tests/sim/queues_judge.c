@@ -350,6 +350,13 @@ static struct tenancy beside_claim(const struct claim_part *part)
     return t;
 }
 
+/* Its own pods that are being stopped are gone before it is whole. */
+static void add_own(struct resources *stay, const struct member *m)
+{
+    if (!m->ending)
+        resources_add(stay, &m->asks);
+}
+
 /* Who lacks a part and may not be stopped goes before all; from who only grows it is not told
  * apart. */
 static bool may_go_first(const struct group *g)
@@ -392,7 +399,7 @@ static void the_first_is_not_delayed(struct queues *q, const struct group *head)
                 resources_add(&given, &m->asks);
                 last = m->group->name;
             } else if (m->group == head) {
-                resources_add(&stay, &m->asks);
+                add_own(&stay, m);
             } else if (may_stay(m, head)) {
                 add_tenant(&t, m);
             }
@@ -739,7 +746,7 @@ static int64_t takes_unmissed(const struct node_room *n, const struct group *hea
         t = beside_claim(part);
     for (const struct member *m = n->holders; m; m = m->next_on_node)
         if (m->group == head)
-            resources_add(&sum, &m->asks);
+            add_own(&sum, m);
         else
             add_tenant(&t, m);
     resources_subtract(&left, &n->used);

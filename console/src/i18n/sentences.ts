@@ -233,6 +233,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "等待节点 {1}，它已停止调度（kubectl uncordon {2}）",
   "waiting for nodes that are cordoned: {} and {} more (kubectl uncordon {})":
     "等待已停止调度的节点：{1}、另外 {2} 个节点（kubectl uncordon {3}）",
+  "can never fit: no node has room for more of its pods beside those it has: the largest pod asks {}":
+    "无法调度：除已有的 Pod 外，没有节点还能容纳它更多的 Pod，最大的请求 {1+}",
   "can never fit: there is enough in all, but not where its pods would need it: the largest pod asks {}":
     "无法调度：资源总量足够，但没有节点能同时容纳它的 Pod，最大的请求 {1+}",
   "can never fit: {}": "无法调度：资源不足，{1+}",
