@@ -37,21 +37,6 @@ const char *wait_reason_name(enum wait_reason reason)
     return names[reason];
 }
 
-size_t schedule_place(const char *reason, const char *message)
-{
-    static const enum wait_reason in_line[] = {WAIT_RESOURCES, WAIT_TURN, WAIT_QUOTA};
-    const char *number = strstr(message, "number ");
-    size_t i = 0;
-
-    while (i < ELEMS(in_line) && strcmp(reason, wait_reason_name(in_line[i])) != 0)
-        i++;
-    if (i == ELEMS(in_line))
-        return 0;
-    if (strstr(message, " are in line before it"))
-        return PLACES_TOLD + 1;
-    return number ? strtoul(number + strlen("number "), NULL, 10) : 1;
-}
-
 static const char *amount(struct decision *d, const struct resources *r, enum resource which)
 {
     return resource_text(d->arena, which, resources_get(r, which));

@@ -660,24 +660,30 @@ static void check_gang(struct queues *q, const struct task *t)
               t->name);
 }
 
-static const char *message_of(struct queues *q, const struct group *g)
+static const struct json *status_of(struct queues *q, const struct group *g)
 {
-    return json_string(
-        json_at(queues_get(q, SET_GROUPS, arena_printf(&q->arena, "%s/%s", g->ns, g->name)),
-                "status", "message"),
-        "");
+    return json_get(queues_get(q, SET_GROUPS, arena_printf(&q->arena, "%s/%s", g->ns, g->name)),
+                    "status");
 }
 
-/* Whoever is in line is told which place he has, unless it is the first or far behind. Nothing is
- * told in the status of what runs and lacks a member, or is a pod by itself. */
+static const char *message_of(struct queues *q, const struct group *g)
+{
+    return json_get_string(status_of(q, g), "message", "");
+}
+
+/* Whoever is in line is told which place he has; in the sentence unless it is the first or far
+ * behind. Nothing is told in the status of what runs and lacks a member, or is a pod by itself. */
 static void check_place(struct queues *q, const struct group *g)
 {
     const char *message = message_of(q, g);
     int64_t told = number_after(message, "number ");
-    int64_t place = (int64_t)g->position;
+    int64_t place = (int64_t)g->position, written = json_get_int(status_of(q, g), "place", 0);
 
     if (*message && told != place && (told > 0 || (place > 1 && g->position <= PLACES_TOLD)))
         wrong(q, "%s is number %" PRId64 " in line and told: %s", g->name, place, message);
+    if (*message && written != min_i64(place, PLACES_TOLD + 1))
+        wrong(q, "%s is number %" PRId64 " in line and its status says %" PRId64, g->name, place,
+              written);
 }
 
 /* "number 3 in line behind job "a"": that one has a lower number. */

@@ -143,6 +143,11 @@ static void an_elastic_job_takes_what_is_there(void **state)
 
 /* --- far behind ------------------------------------------------------------------------------- */
 
+static int64_t place_of(struct cluster *c, const char *group)
+{
+    return json_int(json_at(cluster_get(c, GROUPS, group), "status", "place"), 0);
+}
+
 /* More than are tried in a decision. */
 static void add_crowd(struct cluster *c, const char *queue)
 {
@@ -219,8 +224,14 @@ static void who_is_overtaken_by_many_is_told_so(void **state)
     assert_string_equal(told(c, "next-0"),
                         "waiting for its turn: number 2 in line behind job \"first\"");
     assert_string_equal(reason_of(c, "over"), "QuotaExceeded");
+    assert_int_equal(place_of(c, "blocker"), 0); /* it runs */
+    assert_int_equal(place_of(c, "first"), 1);
+    assert_int_equal(place_of(c, "next"), 2);
+    assert_int_equal(place_of(c, "over"), 3);
     add_crowd(c, "top");
     settle(c);
+    assert_int_equal(place_of(c, "first"), PLACES_TOLD + 1);
+    assert_int_equal(place_of(c, "top-crowd-0"), 1);
     assert_string_equal(told(c, "first-0"),
                         "waiting for its turn: more than 20 are in line before it");
     assert_string_equal(told(c, "next-0"),
