@@ -175,8 +175,8 @@ test("what it waits for, in Chinese", () => {
     "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 4",
   );
   assert.equal(
-    say('waiting for the quota of queue "q": needs 3 CPU, 6 is in use, more than its 5 CPU', "zh"),
-    "等待队列“q”的配额：需要 3 CPU，已用 6，超过其上限 5 CPU",
+    say('waiting for the quota of queue "q": needs 3 CPU, 6 CPU is in use, more than its 5', "zh"),
+    "等待队列“q”的配额：需要 3 CPU，已用 6 CPU，超过其上限 5",
   );
   assert.equal(
     say(
@@ -187,10 +187,10 @@ test("what it waits for, in Chinese", () => {
   );
   assert.equal(
     say(
-      'waiting for the quota of queue "q": needs 1 CPU, 6 is in use, more than its 5 CPU; it holds 1 CPU itself; job "a" holds 5 CPU',
+      'waiting for the quota of queue "q": needs 1 CPU, 6 CPU is in use, more than its 5; it holds 1 CPU itself; job "a" holds 5 CPU',
       "zh",
     ),
-    "等待队列“q”的配额：需要 1 CPU，已用 6，超过其上限 5 CPU；它自己占用 1 CPU；“a”占用 5 CPU",
+    "等待队列“q”的配额：需要 1 CPU，已用 6 CPU，超过其上限 5；它自己占用 1 CPU；“a”占用 5 CPU",
   );
   assert.equal(
     say(

@@ -793,8 +793,8 @@ static const char *quota(struct decision *d, const struct group *g)
         return arena_printf(d->arena,
                             "waiting for the quota of queue \"%s\": needs %s, %s is in use, more "
                             "than its %s%s%s",
-                            q->name, amount(d, &asks, r), number(d, &q->used, r),
-                            amount(d, &q->quota, r), who, place_in_line(d, g));
+                            q->name, amount(d, &asks, r), amount(d, &q->used, r),
+                            number(d, &q->quota, r), who, place_in_line(d, g));
     return arena_printf(d->arena,
                         "waiting for the quota of queue \"%s\": needs %s, %s of %s is in use%s%s",
                         q->name, amount(d, &asks, r), number(d, &q->used, r),

@@ -2610,8 +2610,8 @@ static void who_waits_for_quota_is_told_who_holds_it(void **state)
         message_of(&c, "d"),
         arena_printf(
             &c.arena,
-            "waiting for the quota of queue \"q\": needs 2 CPU, 4 is in use, more than its "
-            "2 CPU; job \"a\" holds 3 CPU until %s at the latest, 1 more holds the rest; "
+            "waiting for the quota of queue \"q\": needs 2 CPU, 4 CPU is in use, more than its "
+            "2; job \"a\" holds 3 CPU until %s at the latest, 1 more holds the rest; "
             "number 3 in line",
             time_format(started + 3600000, time)));
     cluster_release(&c);
