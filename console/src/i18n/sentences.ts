@@ -120,8 +120,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "TensorBoard [{}] is not ready{}": "TensorBoard {1} 尚未就绪{2+}",
   // core/node_loss.c
   "the node has not reported for {} s": "节点已有 {1} 秒没有报告",
-  "The node has not reported for {} s: its pods are replaced":
-    "节点已有 {1} 秒没有报告：将重新创建其上的 Pod",
+  "The node has not reported for {} s: it gets no new pods, and those it has are replaced after {} s":
+    "节点已有 {1} 秒没有报告：不再给它新的 Pod，满 {2} 秒后替换它已有的 Pod",
   "node {} has not reported for {} s": "节点 {1} 已有 {2} 秒没有报告",
   "node {} is not there": "节点 {1} 不存在",
   // core/replica_pod.c
