@@ -14,7 +14,6 @@ import { say, sayBoth } from "../src/lib/say.ts";
 import { exact, setUtc } from "../src/lib/time.ts";
 import { sparkPath } from "../src/lib/spark.ts";
 import { gathered, ticks, timeLineOf } from "../src/lib/timeline.ts";
-import { queuePosition } from "../src/lib/waiting.ts";
 
 const CASES: [code: number, text: string, tip: Tip][] = [
   [1, "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "tipCuda"],
@@ -176,8 +175,8 @@ test("what it waits for, in Chinese", () => {
     "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 4",
   );
   assert.equal(
-    say('waiting for the quota of queue "q": needs 3 CPU, 6 is in use, more than its 5 CPU', "zh"),
-    "等待队列“q”的配额：需要 3 CPU，已用 6，超过其上限 5 CPU",
+    say('waiting for the quota of queue "q": needs 3 CPU, 6 CPU is in use, more than its 5', "zh"),
+    "等待队列“q”的配额：需要 3 CPU，已用 6 CPU，超过其上限 5",
   );
   assert.equal(
     say(
@@ -188,10 +187,10 @@ test("what it waits for, in Chinese", () => {
   );
   assert.equal(
     say(
-      'waiting for the quota of queue "q": needs 1 CPU, 6 is in use, more than its 5 CPU; it holds 1 CPU itself; job "a" holds 5 CPU',
+      'waiting for the quota of queue "q": needs 1 CPU, 6 CPU is in use, more than its 5; it holds 1 CPU itself; job "a" holds 5 CPU',
       "zh",
     ),
-    "等待队列“q”的配额：需要 1 CPU，已用 6，超过其上限 5 CPU；它自己占用 1 CPU；“a”占用 5 CPU",
+    "等待队列“q”的配额：需要 1 CPU，已用 6 CPU，超过其上限 5；它自己占用 1 CPU；“a”占用 5 CPU",
   );
   assert.equal(
     say(
@@ -296,10 +295,6 @@ test("what it waits for, in Chinese", () => {
   );
   assert.equal(say("something new", "zh"), "something new");
   assert.equal(say("waiting for a node: none is ready", "en"), "waiting for a node: none is ready");
-  const job: Job = {
-    metadata: meta("j", ""),
-    status: { message: 'waiting for its turn: number 3 in line behind job "a"' },
-  };
   assert.equal(
     say(
       "waiting for a node: none is ready; node n1 and 2 more are cordoned (kubectl uncordon n1)",
@@ -307,8 +302,6 @@ test("what it waits for, in Chinese", () => {
     ),
     "等待节点：没有就绪的节点；节点 n1、另外 2 个节点已停止调度（kubectl uncordon n1）",
   );
-  assert.equal(queuePosition(job), 3);
-  assert.equal(queuePosition({ metadata: meta("j", "") }), undefined);
 });
 
 test("the time line has queued, starting and running, and earlier runs", () => {

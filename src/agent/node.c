@@ -1,8 +1,8 @@
 /*
  * node.c - see node.h. Create, on conflict patch what is ours, then the status; the status again
  * every few minutes, all of it again after an error. A watcher of nodes is not woken for heartbeats
- * more often than that. A cluster that gives nodes up sooner has a namespace for their Leases, and
- * there ours is renewed as a kubelet's.
+ * more often than that. A node in a process of its own renews a Lease, as a kubelet does: that it
+ * fell silent is noticed by it. One in the server's process falls silent with it.
  */
 #include "agent/node.h"
 
@@ -19,8 +19,7 @@
 #include "client/client.h"
 #include "core/resources.h"
 
-#define HEARTBEAT_MS (2 * 60 * 1000) /* who is silent for five minutes is given up */
-#define LEASE_NAMESPACE "kube-node-lease"
+#define HEARTBEAT_MS (2 * 60 * 1000) /* without a Lease, five minutes' silence is a loss */
 #define LEASE_SECONDS 40
 #define LEASE_RENEW_MS 10000
 #define RETRY_FIRST_MS 200
@@ -201,7 +200,7 @@ static struct json *make_lease(struct arena *a, const struct node_keeper *n, boo
         json_set_string(a, v, "kind", kind_lease.name);
         meta = json_make_object(a, v, "metadata");
         json_set_string(a, meta, "name", n->o.name);
-        json_set_string(a, meta, "namespace", LEASE_NAMESPACE);
+        json_set_string(a, meta, "namespace", NODE_LEASES);
         owner = json_append(json_make_array(a, meta, "ownerReferences"), json_new_object(a));
         json_set_string(a, owner, "apiVersion", "v1");
         json_set_string(a, owner, "kind", "Node");
@@ -237,8 +236,8 @@ static void renew_lease(void *arg)
     struct arena a = ARENA_INIT(NODE_ARENA_LIMIT_BYTES);
 
     n->lease_timer = NULL;
-    client_patch(n->o.transport, &kind_lease, LEASE_NAMESPACE, n->o.name, "",
-                 make_lease(&a, n, false), on_lease, n);
+    client_patch(n->o.transport, &kind_lease, NODE_LEASES, n->o.name, "", make_lease(&a, n, false),
+                 on_lease, n);
     arena_release(&a);
 }
 
@@ -251,7 +250,7 @@ static void note_uid(struct node_keeper *n, const char *uid)
         return;
     free(n->uid);
     n->uid = strdup(uid);
-    if (first && n->uid)
+    if (first && n->uid && n->o.door_port)
         renew_lease(n);
 }
 

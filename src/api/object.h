@@ -64,6 +64,8 @@
 /* Namespace of queues and of the scheduler's configuration; the queue everybody may use. */
 #define QUEUE_NAMESPACE "t9k-system"
 #define DEFAULT_QUEUE "default"
+/* Namespace of the Leases that nodes in processes of their own renew. */
+#define NODE_LEASES "kube-node-lease"
 /* Leases of which one process at a time holds each, and acts. */
 #define LEADER_NAMESPACE "kube-system"
 #define LEASE_CONTROLLER "muster-controller"

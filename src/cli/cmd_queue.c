@@ -96,7 +96,7 @@ struct entry {
     const char *queue, *why;
     enum standing state;
     const char *word; /* of its state, when it does not wait */
-    size_t place;     /* in the line of all queues, as the scheduler tells it; 0: in none */
+    int64_t place;    /* in the line of all queues; 0: in none, or a pod by itself */
     int64_t priority, members;
     int64_t since_ms; /* it waits; or its creation */
 };
@@ -125,10 +125,10 @@ static struct entry entry_of_group(const struct json *group)
                       .why = json_get_string(status, "message", ""),
                       .state = WAITS,
                       .since_ms = object_created_ms(group),
+                      .place = json_get_int(status, "place", 0),
                       .priority = json_get_int(spec, "priority", 0),
                       .members = json_get_int(spec, "minMember", 1)};
 
-    e.place = schedule_place(json_get_string(status, "reason", ""), e.why);
     if (json_get(status, "waitingSince"))
         e.since_ms = object_time(status, "waitingSince");
     for (size_t i = 0; i < ELEMS(standings); i++)
@@ -142,14 +142,11 @@ static struct entry entry_of_group(const struct json *group)
 static struct entry entry_of_pod(const struct json *pod)
 {
     const char *queue = object_label(pod, LABEL_QUEUE);
-    const char *why = json_get_string(object_condition(pod, "PodScheduled"), "message", "");
-    bool in_line = strstr(why, "in line") || strncmp(why, "needs ", strlen("needs ")) == 0;
 
     return (struct entry){
         .object = pod,
         .queue = queue && *queue ? queue : DEFAULT_QUEUE,
-        .why = why,
-        .place = schedule_place(wait_reason_name(in_line ? WAIT_TURN : WAIT_NONE), why),
+        .why = json_get_string(object_condition(pod, "PodScheduled"), "message", ""),
         .state = pod_is_placed(pod) ? RUNS : WAITS,
         .word = "runs",
         .since_ms = object_created_ms(pod),
@@ -163,7 +160,7 @@ static int compare_entries(const void *a, const void *b)
     if (x->state != y->state)
         return x->state < y->state ? -1 : 1;
     if (x->place != y->place)
-        return x->place - 1 < y->place - 1 ? -1 : 1; /* those in no line come last */
+        return x->place && (!y->place || x->place < y->place) ? -1 : 1;
     if (x->priority != y->priority)
         return x->priority > y->priority ? -1 : 1;
     if (object_created_ms(x->object) != object_created_ms(y->object))
@@ -310,7 +307,7 @@ static void print_entries(struct queue_call *c, const struct entries *entries, c
         else if (e->place > PLACES_TOLD)
             columns_addf(&table, ">%d", PLACES_TOLD);
         else
-            columns_addf(&table, "#%zu", e->place);
+            columns_addf(&table, "#%lld", (long long)e->place);
         columns_add(&table, subject(&c->cli->arena, e->object));
         columns_addf(&table, "%lld", (long long)e->priority);
         columns_addf(&table, "%lld", (long long)e->members);

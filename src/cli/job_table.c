@@ -47,14 +47,13 @@ const char *job_table_queue(const struct json *job)
 static void add_queue(struct columns *c, const struct json *job)
 {
     const char *queue = job_table_queue(job);
-    const char *reason = json_string(json_at(job, "status", "reason"), "");
-    size_t place = job_is_finished(job) ? 0 : schedule_place(reason, job_why(job));
+    int64_t place = json_int(json_at(job, "status", "place"), 0);
 
     queue = queue || place < 2 ? queue : DEFAULT_QUEUE;
     if (place > PLACES_TOLD)
         columns_addf(c, "%s #>%d", queue, PLACES_TOLD);
     else if (place > 1)
-        columns_addf(c, "%s #%zu", queue, place);
+        columns_addf(c, "%s #%lld", queue, (long long)place);
     else
         columns_add(c, queue ? queue : "");
 }

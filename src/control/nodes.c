@@ -3,8 +3,9 @@
  *
  * How long a node has been silent is measured by a timer that each sign of life starts anew: from
  * when we heard it, not from the times it writes, so that neither a clock that is set nor our own
- * absence makes a node look lost. While it stays silent it is looked at again and again, for pods
- * that were bound to it late.
+ * absence makes a node look lost. One that renews a Lease is silent, and gets nothing new, long
+ * before it is lost. While it stays silent it is looked at again and again, for pods that were
+ * bound to it late.
  *
  * A pod may also be bound to a node that was never there, or was deleted. That is waited for, not
  * so long.
@@ -30,7 +31,9 @@ struct watched {
     struct nodes *nodes;
     char *name, *heartbeat;
     struct clock_timer *patience;
-    bool silent; /* for too long */
+    bool leased; /* it renews a Lease */
+    bool silent;
+    bool lost;   /* silent for too long */
     bool absent; /* there is no such object */
 };
 
@@ -45,7 +48,7 @@ struct nodes {
     struct clock *clock;
     struct applier *applier;
     struct trouble *trouble;
-    struct cache *pods, *nodes;
+    struct cache *pods, *nodes, *leases;
     struct queue *queue;
     struct map watched; /* name -> struct watched */
     struct loss *losses;
@@ -53,16 +56,31 @@ struct nodes {
 
 /* --- signs of life --- */
 
+static void be_patient(struct watched *w);
+
+static int64_t silent_ms(const struct watched *w)
+{
+    return w->lost ? NODE_LOST_AFTER_MS : NODE_SILENT_AFTER_MS;
+}
+
 static void on_silence(void *arg)
 {
     struct watched *w = arg;
 
     w->patience = NULL;
+    if (w->leased && cache_trouble(w->nodes->leases)) { /* it is we who do not hear */
+        be_patient(w);
+        return;
+    }
+    w->lost = w->silent || w->absent || !w->leased;
     w->silent = true;
     if (w->absent)
         log_warn("node %s is not there: its pods are given up", w->name);
     else
-        log_warn("node %s has not reported for %lld s", w->name, NODE_LOST_AFTER_MS / 1000LL);
+        log_warn("node %s has not reported for %lld s", w->name, (long long)silent_ms(w) / 1000);
+    if (!w->lost)
+        w->patience = clock_start(w->nodes->clock, NODE_LOST_AFTER_MS - NODE_SILENT_AFTER_MS,
+                                  on_silence, w);
     queue_add(w->nodes->queue, w->name);
 }
 
@@ -84,6 +102,7 @@ static struct watched *watched_new(struct nodes *n, const char *name)
         return NULL;
     w->nodes = n;
     w->name = strdup(name);
+    w->leased = n->leases && cache_get(n->leases, NODE_LEASES, name);
     if (w->name && map_puts(&n->watched, name, w, NULL) == 0)
         return w;
     free(w->name);
@@ -91,15 +110,23 @@ static struct watched *watched_new(struct nodes *n, const char *name)
     return NULL;
 }
 
-static void be_patient(struct watched *w, const char *heartbeat, bool absent)
+static void be_patient(struct watched *w)
+{
+    w->silent = w->lost = false;
+    clock_stop(w->nodes->clock, w->patience);
+    w->patience = clock_start(w->nodes->clock,
+                              w->absent   ? NODE_ABSENT_AFTER_MS
+                              : w->leased ? NODE_SILENT_AFTER_MS
+                                          : NODE_LOST_AFTER_MS,
+                              on_silence, w);
+}
+
+static void note_heartbeat(struct watched *w, const char *heartbeat, bool absent)
 {
     free(w->heartbeat);
     w->heartbeat = strdup(heartbeat);
-    w->silent = false;
     w->absent = absent;
-    clock_stop(w->nodes->clock, w->patience);
-    w->patience = clock_start(w->nodes->clock, absent ? NODE_ABSENT_AFTER_MS : NODE_LOST_AFTER_MS,
-                              on_silence, w);
+    be_patient(w);
 }
 
 static void on_node(void *arg, enum cache_event event, const struct json *node,
@@ -114,9 +141,24 @@ static void on_node(void *arg, enum cache_event event, const struct json *node,
     if (!w)
         w = watched_new(n, name);
     if (w && (!w->heartbeat || w->absent != absent || strcmp(w->heartbeat, heartbeat) != 0))
-        be_patient(w, heartbeat, absent);
+        note_heartbeat(w, heartbeat, absent);
     else if (w && w->silent)
         queue_add(n->queue, name);
+}
+
+/* A Lease may come before its node, or stay behind it. */
+static void on_lease(void *arg, enum cache_event event, const struct json *lease,
+                     const struct json *old)
+{
+    const struct nodes *n = arg;
+    struct watched *w = map_gets(&n->watched, object_name(lease));
+
+    if (!w || w->absent ||
+        (event == CACHE_CHANGED &&
+         json_equal(json_at(lease, "spec", "renewTime"), json_at(old, "spec", "renewTime"))))
+        return;
+    w->leased = event != CACHE_DELETED;
+    be_patient(w);
 }
 
 /* --- pods of nodes that are not there --- */
@@ -132,7 +174,7 @@ void nodes_on_pod(struct nodes *n, enum cache_event event, const struct json *po
         return;
     w = watched_new(n, name);
     if (w)
-        be_patient(w, "", true);
+        note_heartbeat(w, "", true);
 }
 
 static bool see_pod(void *arg, const struct json *pod)
@@ -207,17 +249,18 @@ static bool collect_unfinished(void *arg, const struct json *pod)
     return true;
 }
 
-static void give_up(struct nodes *n, const char *name)
+static void give_up(struct nodes *n, const struct watched *w, const char *name)
 {
     const struct json *node = cache_get(n->nodes, NULL, name);
     struct arena a = ARENA_INIT(LOSS_LIMIT_BYTES);
     struct object_list pods = {.arena = &a};
     struct plan plan;
 
-    cache_each(n->pods, collect_unfinished, &(struct collecting){n->pods, &pods});
+    if (w->lost)
+        cache_each(n->pods, collect_unfinished, &(struct collecting){n->pods, &pods});
     plan_init(&plan, &a);
     if (node)
-        node_loss_plan(node, pods.items, pods.len, clock_now_ms(n->clock), &plan);
+        node_loss_plan(node, pods.items, pods.len, silent_ms(w), clock_now_ms(n->clock), &plan);
     else
         node_absence_plan(name, pods.items, pods.len, &plan);
     if (node || !plan_is_empty(&plan))
@@ -237,7 +280,7 @@ static void work(void *arg, const char *name)
     const struct watched *w = map_gets(&n->watched, name);
 
     if (w && w->silent && cache_is_synced(n->pods))
-        give_up(n, name);
+        give_up(n, w, name);
     else
         queue_done(n->queue, name, QUEUE_OK);
 }
@@ -249,6 +292,13 @@ static void on_trouble(void *arg, const struct err *err)
     struct nodes *n = arg;
 
     trouble_say(n->trouble, &kind_node, err);
+}
+
+static void on_lease_trouble(void *arg, const struct err *err)
+{
+    struct nodes *n = arg;
+
+    trouble_say(n->trouble, &kind_lease, err);
 }
 
 struct nodes *nodes_new(const struct nodes_options *o)
@@ -271,6 +321,16 @@ struct nodes *nodes_new(const struct nodes_options *o)
                                                      .on_trouble = on_trouble,
                                                      .arg = n});
     if (n->nodes)
+        n->leases = cache_new(&(struct cache_options){
+            .transport = o->transport,
+            .clock = o->clock,
+            .kind = &kind_lease,
+            .ns = NODE_LEASES,
+            .keeps = (const char *const[]){"metadata", "spec.renewTime", NULL},
+            .on_change = on_lease,
+            .on_trouble = on_lease_trouble,
+            .arg = n});
+    if (n->leases)
         return n;
     nodes_free(n);
     return NULL;
@@ -280,6 +340,7 @@ void nodes_free(struct nodes *n)
 {
     if (!n)
         return;
+    cache_free(n->leases);
     cache_free(n->nodes);
     queue_free(n->queue);
     for (struct loss *l = n->losses, *next; l; l = next) {

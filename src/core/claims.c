@@ -126,13 +126,12 @@ static bool list_tenants(struct staying *s, const struct node_room *n)
 /* Its own members stay, and those who must end are left out. */
 static bool list_staying(struct staying *s, const struct node_room *n, const struct group *head)
 {
+    struct resources own = group_held_on(head, n);
     size_t kept = 0;
 
     if (!list_tenants(s, n))
         return false;
-    for (size_t i = 0; i < s->len; i++)
-        if (s->tenants[i].group == head)
-            resources_subtract(&s->room, &s->tenants[i].held);
+    resources_subtract(&s->room, &own);
     for (size_t i = 0; i < s->len; i++)
         if (s->tenants[i].group != head && fits_beside(s, &s->tenants[i].held))
             s->tenants[kept++] = s->tenants[i];
@@ -223,12 +222,15 @@ static bool is_good(const struct ledger *l, const struct group *g, int64_t requi
 {
     if (g->claim_len == 0 || g->claim_members != required || g->claim_rules != l->rules)
         return false;
-    for (size_t i = 0; i < g->claim_len; i++)
-        for (enum resource k = 0; k < RESOURCE_COUNT; k++)
-            if (ledger_counts(l, k) &&
-                add_i64(g->claim[i].asks.amount[k], g->claim[i].node->claimed.amount[k]) >
-                    g->claim[i].node->total.amount[k])
-                return false;
+    for (size_t i = 0; i < g->claim_len; i++) {
+        const struct node_room *n = g->claim[i].node;
+        struct resources room = n->total, own = group_held_on(g, n);
+
+        resources_subtract(&room, &own);
+        resources_subtract(&room, &n->claimed);
+        if (!place_fits(l, &g->claim[i].asks, &room))
+            return false;
+    }
     return true;
 }
 
@@ -240,7 +242,7 @@ void claim_room(struct decision *d, struct group *g, int64_t required)
         become_head(d, g);
         return;
     }
-    place_begin_trial(d->ledger);
+    place_begin_trial(d->ledger, g);
     g->claim_len = 0;
     g->claim_rules = d->ledger->rules;
     if (place_members(d->ledger, g, required, ROOM_CLAIM))

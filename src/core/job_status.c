@@ -218,6 +218,16 @@ static void set_counters(const struct job_view *v, struct json *status)
         json_set_int(a, status, "masterPort", v->port.port);
 }
 
+static void set_place(const struct job_view *v, struct json *status)
+{
+    const struct json *place = json_at(v->snapshot->group, "status", "place");
+
+    if (place && v->phase == JOB_PENDING)
+        json_set(v->arena, status, "place", json_clone(v->arena, place));
+    else
+        json_remove(status, "place");
+}
+
 struct json *job_status_new(const struct job_view *v)
 {
     struct arena *a = v->arena;
@@ -228,6 +238,7 @@ struct json *job_status_new(const struct job_view *v)
         json_set_string(a, status, "phase", job_phase_name(v->phase));
         set_or_remove(a, status, "reason", v->why_reason);
         set_or_remove(a, status, "message", v->why_message);
+        set_place(v, status);
         set_times(v, status);
         set_counters(v, status);
         job_conditions_set(v, status);

@@ -279,14 +279,18 @@ static bool explain_unknown(struct job_view *v)
     return false;
 }
 
-/* A pod says Unschedulable, as Kubernetes' tools expect; its group says why. */
-static const char *queueing_reason(const struct job_view *v, const char *message)
+/* A pod says Unschedulable, as Kubernetes' tools expect; its group says why, and a little earlier.
+ */
+static void explain_queueing(struct job_view *v, const char *message)
 {
-    const char *reason = json_string(json_at(v->snapshot->group, "status", "reason"), "");
+    const struct json *status = json_get(v->snapshot->group, "status");
+    const char *reason = json_get_string(status, "reason", "");
 
+    if (*reason)
+        message = json_get_string(status, "message", message);
     if (strncmp(message, NEVER_FITS, strlen(NEVER_FITS)) == 0)
-        return JOB_NEVER_FITS;
-    return *reason ? reason : "Unschedulable";
+        reason = JOB_NEVER_FITS;
+    because(v, *reason ? reason : "Unschedulable", message);
 }
 
 static bool explain_waiting(struct job_view *v)
@@ -301,7 +305,7 @@ static bool explain_waiting(struct job_view *v)
         if (!reason[0])
             continue;
         if (strcmp(reason, "Unschedulable") == 0)
-            because(v, queueing_reason(v, message), message);
+            explain_queueing(v, message);
         else
             because(v, reason, arena_printf(v->arena, "%s is waiting: %s", r->name, message));
         return true;

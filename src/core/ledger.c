@@ -965,6 +965,16 @@ struct resources group_asks(const struct group *g, int64_t members)
     return sum;
 }
 
+struct resources group_held_on(const struct group *g, const struct node_room *n)
+{
+    struct resources sum = {0};
+
+    for (const struct member *m = g->holding > 0 ? g->first : NULL; m; m = m->next)
+        if (m->node == n && !m->ending)
+            resources_add(&sum, &m->asks);
+    return sum;
+}
+
 /* Out of everything it is counted in; its pods take their room again. */
 static void unsettle(struct ledger *l, struct group *g)
 {

@@ -341,5 +341,7 @@ bool group_lacks_role(const struct group *g, const struct group_role **ret_role,
 /* How many of the members without a place must get one together. */
 int64_t group_required(const struct group *g);
 struct resources group_asks(const struct group *g, int64_t members);
+/* What its members hold there, but for those about to go. */
+struct resources group_held_on(const struct group *g, const struct node_room *n);
 
 #endif

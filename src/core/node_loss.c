@@ -27,7 +27,8 @@ static struct json *patch_new(struct arena *a, const struct json *object)
     return patch;
 }
 
-static struct json *silent_condition(struct arena *a, const struct json *old, int64_t now_ms)
+static struct json *silent_condition(struct arena *a, const struct json *old, int64_t silent_ms,
+                                     int64_t now_ms)
 {
     struct json *c = old ? json_clone(a, old) : json_new_object(a);
     char time[TIME_TEXT_SIZE];
@@ -36,12 +37,12 @@ static struct json *silent_condition(struct arena *a, const struct json *old, in
     json_set_string(a, c, "status", "Unknown");
     json_set_string(a, c, "reason", "NodeStatusUnknown");
     json_set_stringf(a, c, "message", "the node has not reported for %" PRId64 " s",
-                     NODE_LOST_AFTER_MS / 1000);
+                     silent_ms / 1000);
     json_set_string(a, c, "lastTransitionTime", time_format(now_ms, time));
     return c;
 }
 
-static void mark_node(const struct json *node, int64_t now_ms, struct plan *plan)
+static void mark_node(const struct json *node, int64_t silent_ms, int64_t now_ms, struct plan *plan)
 {
     const struct json *ready = object_condition(node, "Ready");
     struct arena *a = plan->arena;
@@ -51,12 +52,13 @@ static void mark_node(const struct json *node, int64_t now_ms, struct plan *plan
     json_each (c, json_at(node, "status", "conditions"))
         if (c != ready)
             json_append(list, json_clone(a, c));
-    json_append(list, silent_condition(a, ready, now_ms));
+    json_append(list, silent_condition(a, ready, silent_ms, now_ms));
     plan_patch(plan, &kind_node, node, patch);
     plan_next_stage(plan);
     plan_event(plan, &kind_node, node, "Warning", "NodeNotReady",
-               "The node has not reported for %" PRId64 " s: its pods are replaced",
-               NODE_LOST_AFTER_MS / 1000);
+               "The node has not reported for %" PRId64 " s: it gets no new pods, and those it has "
+               "are replaced after %" PRId64 " s",
+               silent_ms / 1000, NODE_LOST_AFTER_MS / 1000);
 }
 
 static void give_up(const struct json *pod, const char *why, struct plan *plan)
@@ -87,10 +89,10 @@ static void give_up_all(const char *node, const struct json *const *pods, size_t
 }
 
 void node_loss_plan(const struct json *node, const struct json *const *pods, size_t pods_len,
-                    int64_t now_ms, struct plan *plan)
+                    int64_t silent_ms, int64_t now_ms, struct plan *plan)
 {
     if (!node_is_silent(node)) {
-        mark_node(node, now_ms, plan);
+        mark_node(node, silent_ms, now_ms, plan);
         return;
     }
     give_up_all(object_name(node), pods, pods_len,

@@ -1,14 +1,16 @@
 /*
- * node_loss.h - what follows when a node has not been heard of for too long: it is marked, and when
- * that is written its pods are given up, so that their owners replace them elsewhere. So are those
- * of a node that is not there at all. Pure; how long is the caller's affair, by a clock that cannot
- * be set.
+ * node_loss.h - what follows when a node has not been heard of for too long: it is marked, so that
+ * nothing new is placed there, and later its pods are given up, so that their owners replace them
+ * elsewhere. So are those of a node that is not there at all. Pure; how long is the caller's
+ * affair, by a clock that cannot be set.
  */
 #ifndef MUSTER_CORE_NODE_LOSS_H
 #define MUSTER_CORE_NODE_LOSS_H
 
 #include "core/plan.h"
 
+/* Times as in Kubernetes. Of a node that renews no Lease, silence is known only when it is lost. */
+#define NODE_SILENT_AFTER_MS (40 * INT64_C(1000))
 #define NODE_LOST_AFTER_MS (5 * 60 * INT64_C(1000))
 /* A node that was deleted or never there; one whose agent lives is made again at once. As long as
  * pods usually have to stop: should one still run them, it is done by then. */
@@ -21,9 +23,10 @@ const char *node_heartbeat(const struct json *node);
 /* Whether it is marked as not answering. */
 bool node_is_silent(const struct json *node);
 
-/* A silent node's pods are given up; another is marked first. pods: all that may be its. */
+/* Marks the node, which has been silent for so long; if it is marked already, its pods are given
+ * up. pods: all that may be its, or none, as it is not lost yet. */
 void node_loss_plan(const struct json *node, const struct json *const *pods, size_t pods_len,
-                    int64_t now_ms, struct plan *plan);
+                    int64_t silent_ms, int64_t now_ms, struct plan *plan);
 
 /* The same for a node that is not there. */
 void node_absence_plan(const char *name, const struct json *const *pods, size_t pods_len,

@@ -277,10 +277,13 @@ bool place_members(struct ledger *l, struct group *g, int64_t count, enum room r
     return left == 0;
 }
 
-void place_begin_trial(struct ledger *l)
+void place_begin_trial(struct ledger *l, const struct group *g)
 {
     for (size_t i = 0; i < l->ready_len; i++)
         l->ready[i]->before = l->ready[i]->used;
+    for (const struct member *m = g->first; m; m = m->next)
+        if (m->node && !m->ending)
+            resources_subtract(&m->node->before, &m->asks);
 }
 
 /* Only what this trial placed is held. */
@@ -289,7 +292,7 @@ static bool fits_on_empty(struct ledger *l, struct group *g, int64_t count)
     const struct member *m = common_shape(g);
     bool fit;
 
-    place_begin_trial(l);
+    place_begin_trial(l, g);
     if (m && !m->constrained && !l->has_taints && !g->queue->on_some_nodes)
         return capacity(l, &m->asks, count, ROOM_EMPTY) >= count;
     fit = place_members(l, g, count, ROOM_EMPTY);
@@ -345,7 +348,7 @@ int64_t place_count_fitting(struct ledger *l, struct group *g, enum room room)
     int64_t count = 0;
 
     if (room == ROOM_EMPTY)
-        place_begin_trial(l);
+        place_begin_trial(l, g);
     while (place_members(l, g, 1, room))
         count++;
     unplace_members(l, g);

@@ -11,14 +11,14 @@ enum room {
     ROOM_UNHELD,  /* not held */
     ROOM_TO_COME, /* that, what is ending, and what victims would leave; less claims */
     ROOM_CLAIM,   /* all there is, less claims; nodes that miss least come first */
-    ROOM_EMPTY,   /* all nodes, as if empty */
+    ROOM_EMPTY,   /* all nodes, as if the group had them to itself */
 };
 
 /* Gives places to that many of the group's members without one, or to none. They hold them from now
  * on (ledger_hold); in room that is not free now they do so on trial. */
 bool place_members(struct ledger *l, struct group *g, int64_t count, enum room room);
-/* Before a trial with ROOM_CLAIM: what is held now does not count. */
-void place_begin_trial(struct ledger *l);
+/* Before a trial with ROOM_CLAIM or ROOM_EMPTY: what others hold now does not count. */
+void place_begin_trial(struct ledger *l, const struct group *g);
 /* Ends the trial. */
 void unplace_members(struct ledger *l, struct group *g);
 /* Whether that many members would fit. Changes nothing. */

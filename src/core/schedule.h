@@ -29,10 +29,6 @@ void schedule(struct ledger *l, int64_t now_ms, struct plan *plan);
 /* One word for a reason, as statuses have it: "QuotaExceeded". */
 const char *wait_reason_name(enum wait_reason reason);
 
-#define PLACES_TOLD 20 /* exactly; a group further behind learns only that */
-
-/* The place in the line of all queues that a status of this reason and message tells; 0: it is in
- * no line; PLACES_TOLD + 1: further behind. */
-size_t schedule_place(const char *reason, const char *message);
+#define PLACES_TOLD 20 /* status.place is exact up to here, and one more for all further behind */
 
 #endif

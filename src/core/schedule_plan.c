@@ -284,6 +284,14 @@ static const char *waiting_since(struct decision *d, const struct json *object)
     return *since ? since : json_string(json_at(object, "metadata", "creationTimestamp"), "");
 }
 
+/* In the line of all queues; 0: in none. */
+static int64_t place_told(const struct group *g)
+{
+    if (!g->line_key || (g->position == 0 && g->reason != WAIT_TURN))
+        return 0;
+    return g->position > 0 ? min_i64((int64_t)g->position, PLACES_TOLD + 1) : PLACES_TOLD + 1;
+}
+
 static struct json *group_status(struct decision *d, struct group *g, const struct json *object,
                                  const struct standing *s)
 {
@@ -303,6 +311,8 @@ static struct json *group_status(struct decision *d, struct group *g, const stru
     json_set_string(a, status, "message", s->phase == GROUP_RUNNING ? "" : g->words);
     if (s->phase == GROUP_PENDING)
         json_set_string(a, status, "waitingSince", waiting_since(d, object));
+    if (s->phase == GROUP_PENDING && place_told(g) > 0)
+        json_set_int(a, status, "place", place_told(g));
     json_set(a, status, "placements", placements(d, g));
     for (int i = 0; i <= POD_UNKNOWN; i++)
         json_set_int(a, status, phase_members[i], g->pods[i]);

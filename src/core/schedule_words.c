@@ -37,21 +37,6 @@ const char *wait_reason_name(enum wait_reason reason)
     return names[reason];
 }
 
-size_t schedule_place(const char *reason, const char *message)
-{
-    static const enum wait_reason in_line[] = {WAIT_RESOURCES, WAIT_TURN, WAIT_QUOTA};
-    const char *number = strstr(message, "number ");
-    size_t i = 0;
-
-    while (i < ELEMS(in_line) && strcmp(reason, wait_reason_name(in_line[i])) != 0)
-        i++;
-    if (i == ELEMS(in_line))
-        return 0;
-    if (strstr(message, " are in line before it"))
-        return PLACES_TOLD + 1;
-    return number ? strtoul(number + strlen("number "), NULL, 10) : 1;
-}
-
 static const char *amount(struct decision *d, const struct resources *r, enum resource which)
 {
     return resource_text(d->arena, which, resources_get(r, which));
@@ -596,6 +581,11 @@ static const char *never_on(struct decision *d, struct group *g)
     apart = text && !*text ? too_many_apart(d, g) : NULL;
     if (apart)
         return apart;
+    if ((!text || !*text) && g->holding > 0)
+        return arena_printf(d->arena,
+                            NEVER_FITS ": no node has room for more of its pods beside those it "
+                                       "has: the largest pod asks %s%s",
+                            largest_pod(d, g), what_helps(d, g, &asks));
     if (!text || !*text)
         return arena_printf(d->arena,
                             NEVER_FITS ": there is enough in all, but not where its pods would "
@@ -803,8 +793,8 @@ static const char *quota(struct decision *d, const struct group *g)
         return arena_printf(d->arena,
                             "waiting for the quota of queue \"%s\": needs %s, %s is in use, more "
                             "than its %s%s%s",
-                            q->name, amount(d, &asks, r), number(d, &q->used, r),
-                            amount(d, &q->quota, r), who, place_in_line(d, g));
+                            q->name, amount(d, &asks, r), amount(d, &q->used, r),
+                            number(d, &q->quota, r), who, place_in_line(d, g));
     return arena_printf(d->arena,
                         "waiting for the quota of queue \"%s\": needs %s, %s of %s is in use%s%s",
                         q->name, amount(d, &asks, r), number(d, &q->used, r),

@@ -18,8 +18,8 @@
 #define SLOWEST_SWEEP_MS 1000
 #define SWEEP_MEMORY_BYTES (64u * 1024u * 1024u)
 
-static const char *const protected[] = {"default", "kube-system", "kube-public", SYSTEM_NAMESPACE,
-                                        QUEUE_NAMESPACE};
+static const char *const protected[] = {"default",   "kube-system",    "kube-public",
+                                        NODE_LEASES, SYSTEM_NAMESPACE, QUEUE_NAMESPACE};
 
 bool namespace_is_protected(const char *name)
 {

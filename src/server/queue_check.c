@@ -210,7 +210,7 @@ static int refuse_unknown(struct wish *w)
     rc = refuse(w, "",
                 arena_printf(r->arena,
                              "there is no queue \"%.63s\" in namespace " QUEUE_NAMESPACE
-                             "; queues are: %s; muster queue create %.63s makes it",
+                             "; queues are: %s; 'muster queue create %.63s' makes it",
                              w->queue, names.list.data ? names.list.data : "none", w->queue));
     buf_release(&names.list);
     return rc;

@@ -68,7 +68,7 @@ class Admission(harness.WithDaemon):
         return harness.JOBS.format(ns=ns).replace("pytorchtrainingjobs", made["kind"].lower() + "s")
 
     def test_a_queue_that_is_not_there(self):
-        self.refused(queued("a", "smal"), FIELD, 'there is no queue "smal" in namespace t9k-system', "default", "small", "muster queue create smal makes it")
+        self.refused(queued("a", "smal"), FIELD, 'there is no queue "smal" in namespace t9k-system', "default", "small", "'muster queue create smal' makes it")
 
     def test_the_queue_default_stays(self):
         answer = self.daemon.call("DELETE", f"{QUEUES}/default", expect=(403,))

@@ -127,7 +127,7 @@ class Queues(DaemonTest):
         before = harness.uids(self.daemon.wait_running("stays", 2))
         self.daemon.call("PATCH", f"{QUEUES}/shrinks", {"spec": {"quota": {"requests": {"cpu": "1"}}}}, content_type=MERGE)
         self.submit("waits", "shrinks", "100m")
-        self.wait_says("waits", 'waiting for the quota of queue "shrinks": needs 100m CPU, 1200m is in use, more than its 1 CPU; job "stays" holds 1200m CPU')
+        self.wait_says("waits", 'waiting for the quota of queue "shrinks": needs 100m CPU, 1200m CPU is in use, more than its 1; job "stays" holds 1200m CPU')
         self.assertEqual(harness.uids(self.daemon.wait_running("stays", 2)), before)
         self.remove("stays")
         self.daemon.wait_running("waits", 1)

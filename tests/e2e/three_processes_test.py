@@ -5,6 +5,7 @@ import http.client
 import os
 import pathlib
 import shutil
+import signal
 import ssl
 import subprocess
 import sys
@@ -80,6 +81,24 @@ class ThreeProcesses(KillOneReplica, DaemonTest):
         progress = self.daemon.wait_for(harness.JOBS.format(ns="default"), from_both, "progress from the log and the event file")
         self.assertEqual((progress["step"], progress["loss"], progress["fraction"]), (5, 0.5, 0.25))
         self.remove("far")
+
+    def test_a_silent_node_gets_nothing_new(self):
+        """Its Lease is not renewed: it is not Ready long before its pods are given up, and Ready again when it answers."""
+        daemon = self.daemon
+        daemon.create(harness.job("stays", ["sleep", "1000"], replicas=1))
+        before = daemon.wait_running("stays", 1)
+        self.node.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.node.send_signal, signal.SIGCONT)
+        daemon.wait_for(harness.NODES, lambda nodes: all(
+            c["status"] == "Unknown" and c["message"] == "the node has not reported for 40 s"
+            for node in nodes.values() for c in node["status"]["conditions"] if c["type"] == "Ready"), "the node to be silent")
+        daemon.create(harness.job("new", ["true"], replicas=1))
+        daemon.wait_for(harness.JOBS.format(ns="default"), lambda jobs: jobs["new"].get("status", {}).get("message")
+                        == "waiting for a node: none is ready", "the job to wait")
+        self.node.send_signal(signal.SIGCONT)
+        daemon.wait_phase("new", "Succeeded")
+        self.assertEqual(harness.uids(daemon.pods("stays")), harness.uids(before))
+        self.remove("stays", "new")
 
     def test_each_process_may_be_killed(self):
         """Controllers and agent are killed while a job runs; new ones go on with the same processes."""

@@ -350,6 +350,13 @@ static struct tenancy beside_claim(const struct claim_part *part)
     return t;
 }
 
+/* Its own pods that are being stopped are gone before it is whole. */
+static void add_own(struct resources *stay, const struct member *m)
+{
+    if (!m->ending)
+        resources_add(stay, &m->asks);
+}
+
 /* Who lacks a part and may not be stopped goes before all; from who only grows it is not told
  * apart. */
 static bool may_go_first(const struct group *g)
@@ -392,7 +399,7 @@ static void the_first_is_not_delayed(struct queues *q, const struct group *head)
                 resources_add(&given, &m->asks);
                 last = m->group->name;
             } else if (m->group == head) {
-                resources_add(&stay, &m->asks);
+                add_own(&stay, m);
             } else if (may_stay(m, head)) {
                 add_tenant(&t, m);
             }
@@ -653,24 +660,30 @@ static void check_gang(struct queues *q, const struct task *t)
               t->name);
 }
 
-static const char *message_of(struct queues *q, const struct group *g)
+static const struct json *status_of(struct queues *q, const struct group *g)
 {
-    return json_string(
-        json_at(queues_get(q, SET_GROUPS, arena_printf(&q->arena, "%s/%s", g->ns, g->name)),
-                "status", "message"),
-        "");
+    return json_get(queues_get(q, SET_GROUPS, arena_printf(&q->arena, "%s/%s", g->ns, g->name)),
+                    "status");
 }
 
-/* Whoever is in line is told which place he has, unless it is the first or far behind. Nothing is
- * told in the status of what runs and lacks a member, or is a pod by itself. */
+static const char *message_of(struct queues *q, const struct group *g)
+{
+    return json_get_string(status_of(q, g), "message", "");
+}
+
+/* Whoever is in line is told which place he has; in the sentence unless it is the first or far
+ * behind. Nothing is told in the status of what runs and lacks a member, or is a pod by itself. */
 static void check_place(struct queues *q, const struct group *g)
 {
     const char *message = message_of(q, g);
     int64_t told = number_after(message, "number ");
-    int64_t place = (int64_t)g->position;
+    int64_t place = (int64_t)g->position, written = json_get_int(status_of(q, g), "place", 0);
 
     if (*message && told != place && (told > 0 || (place > 1 && g->position <= PLACES_TOLD)))
         wrong(q, "%s is number %" PRId64 " in line and told: %s", g->name, place, message);
+    if (*message && written != min_i64(place, PLACES_TOLD + 1))
+        wrong(q, "%s is number %" PRId64 " in line and its status says %" PRId64, g->name, place,
+              written);
 }
 
 /* "number 3 in line behind job "a"": that one has a lower number. */
@@ -739,7 +752,7 @@ static int64_t takes_unmissed(const struct node_room *n, const struct group *hea
         t = beside_claim(part);
     for (const struct member *m = n->holders; m; m = m->next_on_node)
         if (m->group == head)
-            resources_add(&sum, &m->asks);
+            add_own(&sum, m);
         else
             add_tenant(&t, m);
     resources_subtract(&left, &n->used);

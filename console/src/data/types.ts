@@ -155,6 +155,7 @@ export interface Job extends KubeObject {
     message?: string;
     startTime?: string;
     completionTime?: string;
+    place?: number;
     backoffCount?: number;
     /** In runs that were interrupted before startTime. */
     ranSeconds?: number;
@@ -207,7 +208,13 @@ export interface Queue extends KubeObject {
 
 export interface PodGroup extends KubeObject {
   spec?: { queue?: string; priority?: number; minMember?: number };
-  status?: { phase?: string; message?: string; reason?: string; conditions?: Condition[] };
+  status?: {
+    phase?: string;
+    message?: string;
+    reason?: string;
+    place?: number;
+    conditions?: Condition[];
+  };
 }
 
 export interface StatusCause {

@@ -120,8 +120,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "TensorBoard [{}] is not ready{}": "TensorBoard {1} 尚未就绪{2+}",
   // core/node_loss.c
   "the node has not reported for {} s": "节点已有 {1} 秒没有报告",
-  "The node has not reported for {} s: its pods are replaced":
-    "节点已有 {1} 秒没有报告：将重新创建其上的 Pod",
+  "The node has not reported for {} s: it gets no new pods, and those it has are replaced after {} s":
+    "节点已有 {1} 秒没有报告：不再给它新的 Pod，满 {2} 秒后替换它已有的 Pod",
   "node {} has not reported for {} s": "节点 {1} 已有 {2} 秒没有报告",
   "node {} is not there": "节点 {1} 不存在",
   // core/replica_pod.c
@@ -233,6 +233,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "等待节点 {1}，它已停止调度（kubectl uncordon {2}）",
   "waiting for nodes that are cordoned: {} and {} more (kubectl uncordon {})":
     "等待已停止调度的节点：{1}、另外 {2} 个节点（kubectl uncordon {3}）",
+  "can never fit: no node has room for more of its pods beside those it has: the largest pod asks {}":
+    "无法调度：除已有的 Pod 外，没有节点还能容纳它更多的 Pod，最大的请求 {1+}",
   "can never fit: there is enough in all, but not where its pods would need it: the largest pod asks {}":
     "无法调度：资源总量足够，但没有节点能同时容纳它的 Pod，最大的请求 {1+}",
   "can never fit: {}": "无法调度：资源不足，{1+}",

@@ -16,16 +16,10 @@ export interface Entries {
   resting: Entry[];
 }
 
-/** As the scheduler tells it; those in no line come last. */
-function order(group: PodGroup): number {
-  const place = placeInLine(group.status);
-  if (!place) return Infinity;
-  return place.startsWith(">") ? Number.MAX_SAFE_INTEGER : Number(place);
-}
-
+/** Those in no line come last. */
 function before(a: PodGroup, b: PodGroup): number {
-  const first = order(a),
-    second = order(b);
+  const first = a.status?.place ?? Infinity,
+    second = b.status?.place ?? Infinity;
   if (first !== second) return first < second ? -1 : 1;
   const higher = (b.spec?.priority ?? 0) - (a.spec?.priority ?? 0);
   if (higher) return higher;

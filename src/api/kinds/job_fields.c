@@ -185,6 +185,7 @@ const struct field job_status_fields[] = {
     F_STR("phase", "Where the job is in its life.", ONE_OF(job_phases)),
     F_STR("reason", "One word: why it does not run, or why it failed."),
     F_STR("message", "A sentence: why it does not run, or why it failed."),
+    F_INT32("place", "Place in the line of all queues, if it waits in it; 21: behind the 20th."),
     F_CONDITIONS(condition_fields,
                  "Initialized, Running, ReplicaFailure, Completed, Failed, Paused.",
                  KEYED_BY("type")),

@@ -46,6 +46,7 @@ static const struct field status_fields[] = {
     F_STR("reason", "One word: why the group does not run."),
     F_STR("message", "A sentence: why the group does not run."),
     F_TIME("waitingSince", "Since when the group waits, if it does."),
+    F_INT32("place", "Place in the line of all queues, if it waits in it; 21: behind the 20th."),
     F_OBJS("placements", placement_fields, "The room the group holds, also while a pod restarts."),
     F_INT32("mostMembers", "The most members that had room together since the group started."),
     F_INT32("pending", "Pods that do not run yet."),

@@ -87,6 +87,57 @@ static void a_node_that_reports_is_left_alone(void **state)
     assert_int_equal(w->pod_posts, posts);
 }
 
+static void renew(struct world *w, const char *name)
+{
+    char stamp[TIME_TEXT_SIZE];
+    const char *path = "/apis/coordination.k8s.io/v1/namespaces/" NODE_LEASES "/leases";
+    const char *body = arena_printf(
+        &w->arena, "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"renewTime\":\"%s\"}}", name,
+        time_format_micro(w->clock.now_ms, stamp));
+
+    if (fake_api_do(&w->api, "PATCH", arena_printf(&w->arena, "%s/%s", path, name), body) == 404)
+        assert_int_equal(fake_api_do(&w->api, "POST", path, body), 201);
+    fake_clock_settle(&w->clock);
+}
+
+/* It has stopped answering, as a kubelet can: nothing new is placed there, and its pods have until
+ * it is lost. */
+static void a_node_that_does_not_renew_its_lease_gets_nothing_new(void **state)
+{
+    struct world *w = *state;
+    unsigned posts;
+
+    start(w);
+    for (int i = 0; i < 20; i++) {
+        renew(w, "n1");
+        fake_clock_advance(&w->clock, 10000);
+    }
+    assert_string_equal(ready(w, "n1"), "True");
+    fake_clock_advance(&w->clock, NODE_SILENT_AFTER_MS - 11000);
+    assert_string_equal(ready(w, "n1"), "True");
+    posts = w->pod_posts;
+    fake_clock_advance(&w->clock, 2000);
+    assert_string_equal(ready(w, "n1"), "Unknown");
+    world_add_job(w, "k", 1, "Never");
+    pass(w, 1, NULL);
+    assert_string_equal(node_of(w, 2), "");
+    assert_string_equal(json_string(json_at(world_job(w, "k"), "status", "message"), ""),
+                        "waiting for a node: none is ready");
+    assert_string_equal(node_of(w, 0), "n1"); /* it may come back */
+    assert_int_equal(w->pod_posts, posts + 1);
+    renew(w, "n1");
+    report(w, "n1");
+    assert_string_equal(ready(w, "n1"), "True");
+    for (int i = 0; i < 60; i++) {
+        renew(w, "n1");
+        fake_clock_advance(&w->clock, 10000);
+    }
+    assert_string_equal(ready(w, "n1"), "True");
+    assert_string_equal(node_of(w, 0), "n1");
+    pass(w, 6, NULL);
+    assert_string_equal(node_of(w, 0), ""); /* lost, and replaced */
+}
+
 /* Our own absence, or a clock that was set, is not the node's silence. */
 static void silence_is_measured_from_when_we_listen(void **state)
 {
@@ -229,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(pods_of_a_lost_node_are_replaced_elsewhere_for_free),
         WORLD_TEST(a_node_that_reports_is_left_alone),
+        WORLD_TEST(a_node_that_does_not_renew_its_lease_gets_nothing_new),
         WORLD_TEST(silence_is_measured_from_when_we_listen),
         WORLD_TEST(a_pod_that_should_stop_does_not_hang_on_a_lost_node),
         WORLD_TEST(a_node_that_comes_back_takes_pods_again),

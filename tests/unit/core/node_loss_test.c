@@ -16,7 +16,7 @@ static void a_node_is_marked_before_anything_follows(void **state)
 
     (void)state;
     plan_init(&plan, &a);
-    node_loss_plan(parse(&a, NODE("True")), &pod, 1, WORLD_START_MS, &plan);
+    node_loss_plan(parse(&a, NODE("True")), &pod, 1, NODE_LOST_AFTER_MS, WORLD_START_MS, &plan);
     assert_int_equal(plan.first->op, PLAN_PATCH);
     assert_ptr_equal(plan.first->kind, &kind_node);
     assert_string_equal(plan.first->subresource, "status");
@@ -44,7 +44,7 @@ static void a_node_that_never_reported_is_marked_too(void **state)
     assert_string_equal(node_heartbeat(node), "");
     assert_false(node_is_silent(node));
     plan_init(&plan, &a);
-    node_loss_plan(node, NULL, 0, WORLD_START_MS, &plan);
+    node_loss_plan(node, NULL, 0, NODE_LOST_AFTER_MS, WORLD_START_MS, &plan);
     assert_int_equal(plan.first->op, PLAN_PATCH);
     arena_release(&a);
 }
@@ -68,7 +68,8 @@ static void only_its_own_unfinished_pods_are_given_up(void **state)
 
     (void)state;
     plan_init(&plan, &a);
-    node_loss_plan(parse(&a, NODE("Unknown")), pods, ELEMS(pods), WORLD_START_MS, &plan);
+    node_loss_plan(parse(&a, NODE("Unknown")), pods, ELEMS(pods), NODE_LOST_AFTER_MS,
+                   WORLD_START_MS, &plan);
     first = plan.first;
     second = first->next;
     assert_string_equal(first->name, "runs");
@@ -97,7 +98,7 @@ static void out_of_memory_is_not_a_crash(void **state)
             struct plan plan;
 
             plan_init(&plan, &small);
-            node_loss_plan(nodes[i], &pod, 1, WORLD_START_MS, &plan);
+            node_loss_plan(nodes[i], &pod, 1, NODE_LOST_AFTER_MS, WORLD_START_MS, &plan);
             failed[i] = arena_failed(&small);
             arena_release(&small);
         }

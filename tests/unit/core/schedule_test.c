@@ -136,12 +136,17 @@ static void an_elastic_job_takes_what_is_there(void **state)
     assert_string_equal(node_of(&c, "f-0"), "n");
     assert_string_equal(node_of(&c, "e-2"), "");
     assert_string_equal(told(&c, "e-2"),
-                        "waiting for resources: needs 2 CPU, 0 of 3 CPU is free; it holds 2 CPU "
-                        "itself; job \"f\" (queue default) holds 1 CPU");
+                        "can never fit: no node has room for more of its pods beside those it has: "
+                        "the largest pod asks 2 CPU (what helps: smaller requests)");
     cluster_release(&c);
 }
 
 /* --- far behind ------------------------------------------------------------------------------- */
+
+static int64_t place_of(struct cluster *c, const char *group)
+{
+    return json_int(json_at(cluster_get(c, GROUPS, group), "status", "place"), 0);
+}
 
 /* More than are tried in a decision. */
 static void add_crowd(struct cluster *c, const char *queue)
@@ -219,8 +224,14 @@ static void who_is_overtaken_by_many_is_told_so(void **state)
     assert_string_equal(told(c, "next-0"),
                         "waiting for its turn: number 2 in line behind job \"first\"");
     assert_string_equal(reason_of(c, "over"), "QuotaExceeded");
+    assert_int_equal(place_of(c, "blocker"), 0); /* it runs */
+    assert_int_equal(place_of(c, "first"), 1);
+    assert_int_equal(place_of(c, "next"), 2);
+    assert_int_equal(place_of(c, "over"), 3);
     add_crowd(c, "top");
     settle(c);
+    assert_int_equal(place_of(c, "first"), PLACES_TOLD + 1);
+    assert_int_equal(place_of(c, "top-crowd-0"), 1);
     assert_string_equal(told(c, "first-0"),
                         "waiting for its turn: more than 20 are in line before it");
     assert_string_equal(told(c, "next-0"),
@@ -1586,10 +1597,50 @@ static void a_broken_gang_claims_room_for_all_it_misses(void **state)
         if (!cluster_get(&c, PODS, name))
             add_pod(&c, "gang", name, 9, 3, "{'cpu':'2'}");
     }
-    add_node(&c, "c", 3, 100, 0);
+    add_node(&c, "c", 4, 100, 0);
+    add_pod(&c, "", "other", 1, 1, "{'cpu':'1'}");
+    json_set_string(&c.arena, json_make_object(&c.arena, cluster_edit(&c, PODS, "other"), "spec"),
+                    "nodeName", "c");
     add_job(&c, "small", "default", 1, 1, 1, "");
     assert_int_equal(settle(&c), 1);
     assert_string_equal(node_of(&c, "small-0"), "");
+    cluster_release(&c);
+}
+
+/* Where its own pods stay no other of them can ever run: it claims nothing there, and says what it
+ * waits for instead. */
+static void a_broken_gang_claims_no_room_beside_its_own(void **state)
+{
+    struct cluster c;
+    struct plan plan;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "a", 4, 100, 0);
+    add_node(&c, "b", 3, 100, 0);
+    add_job(&c, "gang", "default", 9, 2, 3, "");
+    assert_int_equal(settle(&c), 2);
+    cluster_remove(&c, NODES, "b");
+    add_node_text(&c, "{'metadata':{'name':'b'},'status':{'capacity':{'cpu':'3','pods':'100'},"
+                      "'conditions':[{'type':'Ready','status':'Unknown'}]}}");
+    for (int i = 0; i < 2; i++) {
+        const char *name = arena_printf(&c.arena, "gang-%d", i);
+
+        if (strcmp(node_of(&c, name), "b") == 0) {
+            cluster_remove(&c, PODS, name);
+            add_pod(&c, "gang", name, 9, 2, "{'cpu':'3'}");
+        }
+    }
+    add_job(&c, "small", "default", 1, 1, 1, "");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "small-0"), "a");
+    assert_string_equal(told(&c, "gang-0"), "waiting for node b, which is not ready");
+    cluster_remove(&c, NODES, "b");
+    look(&c, &plan);
+    c.now_ms = plan.wake_at_ms;
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 1); /* it would hold the other 3 CPU for nothing */
     cluster_release(&c);
 }
 
@@ -2559,8 +2610,8 @@ static void who_waits_for_quota_is_told_who_holds_it(void **state)
         message_of(&c, "d"),
         arena_printf(
             &c.arena,
-            "waiting for the quota of queue \"q\": needs 2 CPU, 4 is in use, more than its "
-            "2 CPU; job \"a\" holds 3 CPU until %s at the latest, 1 more holds the rest; "
+            "waiting for the quota of queue \"q\": needs 2 CPU, 4 CPU is in use, more than its "
+            "2; job \"a\" holds 3 CPU until %s at the latest, 1 more holds the rest; "
             "number 3 in line",
             time_format(started + 3600000, time)));
     cluster_release(&c);
@@ -3531,6 +3582,7 @@ int main(void)
         cmocka_unit_test(a_broken_gang_gets_what_it_misses_first),
         cmocka_unit_test(a_class_that_never_preempts_waits),
         cmocka_unit_test(a_broken_gang_claims_room_for_all_it_misses),
+        cmocka_unit_test(a_broken_gang_claims_no_room_beside_its_own),
         cmocka_unit_test(a_broken_gang_its_quota_cannot_hold_is_stopped),
         cmocka_unit_test(a_group_that_is_asked_to_grow_is_not_stopped),
         cmocka_unit_test(an_elastic_job_keeps_no_room_for_its_dead),

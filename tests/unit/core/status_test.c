@@ -185,10 +185,18 @@ static void the_schedulers_sentence_is_passed_on(void **state)
     group = world_edit(&w, old);
     json_set_string(&w.arena, json_make_object(&w.arena, group, "status"), "reason",
                     "QuotaExceeded");
+    json_set_int(&w.arena, json_make_object(&w.arena, group, "status"), "place", 3);
     world_change(&w, WORLD_GROUPS, old, group);
     world_settle(&w);
     assert_string_equal(json_get_string(world_status(&w), "reason", ""), "QuotaExceeded");
     assert_string_equal(json_get_string(world_status(&w), "message", ""), "too big");
+    assert_int_equal(json_get_int(world_status(&w), "place", 0), 3);
+    old = world_now(&w, WORLD_GROUPS)->items[0];
+    group = world_edit(&w, old);
+    json_remove(json_make_object(&w.arena, group, "status"), "place");
+    world_change(&w, WORLD_GROUPS, old, group);
+    world_settle(&w);
+    assert_null(json_get(world_status(&w), "place"));
     world_release(&w);
 }
 

@@ -734,6 +734,7 @@ static void roles_every_cluster_has(void **state)
     assert_string_equal(json_get_string(json_first(json_get(a.object, "subjects")), "name", ""),
                         "system:masters");
     expect(f, "GET", "/api/v1/namespaces/kube-public", NULL, 200);
+    expect(f, "GET", "/api/v1/namespaces/kube-node-lease", NULL, 200);
     /* what was changed stays so, and what was deleted is there again */
     expect(f, "PUT", RBAC "/clusterroles/view", "{\"metadata\":{\"name\":\"view\"}}", 200);
     expect(f, "DELETE", RBAC "/clusterroles/edit", NULL, 200);

@@ -24,7 +24,7 @@ import { isOver, stateOfJob } from "../../lib/state.ts";
 import { duration, now } from "../../lib/time.ts";
 import { noteOf, plainLabels, tagsOf } from "../../lib/remarks.ts";
 import { say, sayBoth } from "../../lib/say.ts";
-import { queuePosition } from "../../lib/waiting.ts";
+import { placeInLine } from "../../lib/waiting.ts";
 import { Icon } from "../../ui/icon.tsx";
 import {
   CliIcon,
@@ -59,11 +59,11 @@ function ProgressCell(props: { job: Job }) {
   const p = props.job.status?.progress;
   const state = stateOfJob(props.job);
   if (state === "queued") {
-    const at = queuePosition(props.job);
+    const at = placeInLine(props.job.status);
     const why = say(props.job.status?.message ?? "", lang.value);
     return (
       <span class="dim" title={sayBoth(props.job.status?.message ?? "", lang.value)}>
-        {at === undefined ? "" : `${t("position", { n: at })} · `}
+        {at && `${t("position", { n: at })} · `}
         {why || "-"}
       </span>
     );

@@ -15,7 +15,7 @@ import { sayBoth } from "../../lib/say.ts";
 import { seeAll, seen, unseen } from "../../lib/seen.ts";
 import { stateOfJob, type State } from "../../lib/state.ts";
 import { duration, exact, millis, now } from "../../lib/time.ts";
-import { queuePosition } from "../../lib/waiting.ts";
+import { placeInLine } from "../../lib/waiting.ts";
 import { project } from "../../project.tsx";
 import { showState } from "../../tabicon.ts";
 import { Gauge } from "../../ui/gauge.tsx";
@@ -182,7 +182,7 @@ function Running(props: { jobs: Job[]; loads: Map<string, Use> }) {
 }
 
 function Waiting(props: { jobs: Job[] }) {
-  const place = (job: Job): number => queuePosition(job) ?? Infinity;
+  const place = (job: Job): number => job.status?.place ?? Number.MAX_SAFE_INTEGER;
   const waiting = [...props.jobs].sort(
     (a, b) =>
       place(a) - place(b) || (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1),
@@ -191,14 +191,12 @@ function Waiting(props: { jobs: Job[] }) {
   return (
     <ol class="items">
       {waiting.slice(0, SHOWN).map((job) => {
-        const at = queuePosition(job);
+        const at = placeInLine(job.status);
         return (
           <li key={job.metadata.uid}>
             <div class="item-head">
               <StateMark state="queued" iconOnly /> <a href={jobHref(job)}>{job.metadata.name}</a>
-              {at === undefined ? null : (
-                <span class="chip">{t("place", { n: at, queue: queueOf(job) })}</span>
-              )}
+              {at ? <span class="chip">{t("place", { n: at, queue: queueOf(job) })}</span> : null}
               <span class="grow" />
               <span class="dim small">
                 <Ago time={job.metadata.creationTimestamp} />
