@@ -15,6 +15,7 @@
 #include "agent/pod_token.h"
 #include "agent/rights.h"
 #include "agent/threads.h"
+#include "agent/volume_content.h"
 #include "agent/volumes.h"
 #include "api/object.h"
 #include "api/quantity.h"
@@ -418,6 +419,8 @@ static void add_own(struct builder *b)
     if (b->machine->token) {
         set_variable(b, "MUSTER_SERVER", b->machine->server, true);
         set_variable(b, "MUSTER_TOKEN", b->machine->token, true);
+        if (!b->machine->users.obstacle)
+            set_variable(b, "MUSTER_TOKEN_FILE", ACCOUNT_FOLDER "/" ACCOUNT_TOKEN, true);
         if (b->machine->ca_pem)
             set_variable(b, "MUSTER_CA", b->machine->ca_pem, true);
     }
