@@ -317,10 +317,10 @@ static const char *field_value(struct builder *b, const char *path)
         {"metadata.uid", object_uid(pod)},
         {"spec.nodeName", json_string(json_at(pod, "spec", "nodeName"), "")},
         {"spec.serviceAccountName", json_string(json_at(pod, "spec", "serviceAccountName"), "")},
-        {"status.podIP", "127.0.0.1"},
-        {"status.podIPs", "127.0.0.1"},
-        {"status.hostIP", "127.0.0.1"},
-        {"status.hostIPs", "127.0.0.1"},
+        {"status.podIP", b->machine->address},
+        {"status.podIPs", b->machine->address},
+        {"status.hostIP", b->machine->address},
+        {"status.hostIPs", b->machine->address},
     };
     const char *v;
 

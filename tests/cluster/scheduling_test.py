@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """kube-scheduler and ours side by side over a `muster node`: each places its own pods and leaves the other's alone; and what
 Kubernetes refuses, and why, stands in the job's sentence."""
+import contextlib
 import time
 import unittest
 
@@ -181,6 +182,10 @@ class Devices(unittest.TestCase):
     def remove(self, name):
         if self.api.get("%s?fieldSelector=metadata.name=%s" % (JOBS, name))["items"]:
             self.api.delete(JOBS + "/" + name)
+        for pod in self.api.get(PODS)["items"]:  # there is no kubelet, which would end them
+            if pod["metadata"]["name"].startswith(name + "-"):
+                with contextlib.suppress(Refused):  # one that was nowhere is gone already
+                    self.api.delete("%s/%s?gracePeriodSeconds=0" % (PODS, pod["metadata"]["name"]))
         self.api.wait(PODS, lambda pods: not any(p.startswith(name + "-") for p in pods), "its pods to be gone")
 
     def bound(self, name):

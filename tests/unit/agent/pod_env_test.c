@@ -28,7 +28,9 @@ static int setup(void **state)
     static struct fixture f;
 
     f = (struct fixture){.arena = ARENA_INIT(LIMIT),
-                         .machine = {.env = daemon_env, .allocatable = {.cpu_milli = 16000}},
+                         .machine = {.env = daemon_env,
+                                     .address = "127.0.0.1",
+                                     .allocatable = {.cpu_milli = 16000}},
                          .err = ERR_INIT};
     *state = &f;
     return 0;
