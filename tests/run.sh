@@ -171,6 +171,7 @@ cluster_wait() {
 
 if [ -n "${CLUSTER:-}" ]; then
     export MUSTER_BIN=$PWD/$B/muster
+    SCRIPT_TIMEOUT=${SCRIPT_TIMEOUT:-1800} # ddp_test trains three times
     mkdir "$log/cluster"
     for script in tests/cluster/*_test.py; do
         name=$(basename "$script" .py) beside=1

@@ -12,7 +12,6 @@
 #include "base/timefmt.h"
 #include "core/pod_state.h"
 
-
 enum phase { PENDING, RUNNING, SUCCEEDED, FAILED };
 
 static const char *const phase_names[] = {

@@ -145,7 +145,8 @@ static const char *copy_key(struct arena *a, const struct launch_options *o, con
     buf_release(&text);
     if (rc < 0) {
         buf_release(&line);
-        (void)err_set(err, ERR_INTERNAL, "%s cannot be read: %s", path ? path : name, strerror(-rc));
+        (void)err_set(err, ERR_INTERNAL, "%s cannot be read: %s", path ? path : name,
+                      strerror(-rc));
         return NULL;
     }
     return write_file(a, &line);
@@ -289,11 +290,11 @@ static void add_openmpi(struct words *w, const struct launch_options *o, bool on
 {
     const char *agent = arena_printf(w->arena, "%s %s", exe, MPI_RSH_COMMAND);
     /* Workers that are reached by ssh need no muster. */
-    const char *fork_agent = o->ssh ? NULL
-                                    : arena_printf(w->arena, "%s %s", exe, MPI_RANK_COMMAND);
+    const char *fork_agent = o->ssh ? NULL : arena_printf(w->arena, "%s %s", exe, MPI_RANK_COMMAND);
 
     set_prrte(w, agent, fork_agent);
-    if (fork_agent && !user_set(o, "plm_rsh_agent")) /* another does not bring ranks what they need */
+    if (fork_agent &&
+        !user_set(o, "plm_rsh_agent")) /* another does not bring ranks what they need */
         add_mca(w, o, "orte_fork_agent", fork_agent);
     add_mca(w, o, "plm_rsh_agent", agent);
     /* The launcher starts them all: only its pod has the token for it. */

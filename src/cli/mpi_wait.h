@@ -20,8 +20,8 @@ struct mpi_wait {
 
 /* What was learnt of workers that are ready. */
 struct mpi_workers {
-    bool one_machine;      /* they share a network that is only this machine's own */
-    const char *container; /* to start MPI in, in the arena; NULL: the only one */
+    bool one_machine;       /* they share a network that is only this machine's own */
+    const char *container;  /* to start MPI in, in the arena; NULL: the only one */
     const char **addresses; /* of each, in the order of their names */
 };
 

@@ -34,10 +34,10 @@ struct seen_file {
 struct http_transport {
     struct transport transport;
     struct http_client *http;
-    struct arena arena;               /* of what follows */
-    const char *server;               /* "https://host:port" */
-    const char *authorization;        /* a whole header, or NULL */
-    struct seen_file token_file;      /* that it is made of */
+    struct arena arena;          /* of what follows */
+    const char *server;          /* "https://host:port" */
+    const char *authorization;   /* a whole header, or NULL */
+    struct seen_file token_file; /* that it is made of */
     struct seen_file cert_file, key_file;
     const struct exec_plugin *plugin; /* that gave it, or NULL */
     int64_t expires_ms;               /* 0: not known */

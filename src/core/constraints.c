@@ -311,9 +311,8 @@ static int64_t held_there(const void *arg, const char *resource)
 
     for (const struct member *m = p->node->holders; m; m = m->next_on_node)
         if (m->extended && counts(p->asking, m))
-            sum = add_i64(sum,
-                          pod_amount_milli(json_get(pod_object(p->asking->ledger, m), "spec"),
-                                           "requests", resource));
+            sum = add_i64(sum, pod_amount_milli(json_get(pod_object(p->asking->ledger, m), "spec"),
+                                                "requests", resource));
     return sum;
 }
 

@@ -125,7 +125,7 @@ struct member {
     bool has_pod, ours, deleting, finished, constrained;
     bool repels;   /* some others, from where it is */
     bool extended; /* asks for extended resources */
-    bool yields; /* its PriorityClass never preempts */
+    bool yields;   /* its PriorityClass never preempts */
     struct member *next_repelling, **at_repelling;
     enum pod_phase phase;
     int64_t priority;     /* of its pod's class */

@@ -70,7 +70,8 @@ static const char worker_script[] =
     "d=$1" SSH_COPIES "\n"
     "cat \"$1/" MPI_KEY_PRIVATE "\" >\"$d/key\"\n"
     "cat \"$1/" MPI_KEY_PUBLIC "\" >\"$d/authorized\"\n"
-    "{ export -p; echo \"cd '$PWD'\"; echo 'exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"'; } >\"$d/run\"\n"
+    "{ export -p; echo \"cd '$PWD'\"; echo 'exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"'; } "
+    ">\"$d/run\"\n"
     "umask \"$mask\"\n"
     "mkdir -p /run/sshd 2>/dev/null || true\n"
     "exec \"$2\" -D -e -f /dev/null -h \"$d/key\" -p \"$3\" -o ListenAddress=\"$MUSTER_POD_IP\" "
@@ -125,8 +126,12 @@ static void mount_key(const struct job_view *v, struct json *spec, struct json *
 static void set_sshd(const struct job_view *v, struct json *spec, struct json *container)
 {
     struct arena *a = v->arena;
-    const char *const words[] = {"/bin/sh",    "-c",          worker_script,
-                                 "sh",         key_folder(v), sshd_path(v),
+    const char *const words[] = {"/bin/sh",
+                                 "-c",
+                                 worker_script,
+                                 "sh",
+                                 key_folder(v),
+                                 sshd_path(v),
                                  arena_printf(a, "%d", MPI_SSH_PORT)};
     struct json *command = json_new_array(a), *address;
     struct json *copies = add_mount(v, spec, container, SSH_VOLUME "-own",

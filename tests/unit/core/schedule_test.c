@@ -539,7 +539,7 @@ static void extended_resources_need_a_node_that_offers_them(void **state)
 }
 
 #define RDMA_NODE(name, devices)                                                                   \
-    "{'metadata':{'name':'" name "'},'status':{'allocatable':{'cpu':'8','memory':'8Gi'" devices     \
+    "{'metadata':{'name':'" name "'},'status':{'allocatable':{'cpu':'8','memory':'8Gi'" devices    \
     "},'conditions':[{'type':'Ready','status':'True'}]}}"
 
 /* As many as device plugins advertise, over all pods of a node, and no more. */

@@ -218,7 +218,8 @@ static void a_server_does_not_outlast_its_authority(void **state)
 /* The coordinates of its point have 32 bytes each, however gnutls writes them. */
 static void keys_for_ssh_have_one_length(void **state)
 {
-    static const char begin[] = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABB";
+    static const char begin[] =
+        "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABB";
 
     (void)state;
     for (int i = 0; i < 64; i++) {
