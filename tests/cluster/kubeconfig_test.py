@@ -181,6 +181,12 @@ class Kubeconfig(unittest.TestCase):
         user["exec"]["installHint"] = "get it from the shop"
         self.fails(self.config(user), "get it from the shop")
 
+    def test_a_cluster_without_metrics(self):
+        done = subprocess.run([MUSTER, "top", "--kubeconfig", str(self.config({"token": ADMIN}))], capture_output=True, text=True,
+                              timeout=120)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("this API server measures nothing: it has no metrics.k8s.io", done.stderr)
+
     def test_proxies(self):
         proxy = Proxy()
         self.addCleanup(proxy.close)
