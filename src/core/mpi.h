@@ -46,8 +46,7 @@
 
 #define MPI_KEY_PRIVATE "ssh-privatekey"
 #define MPI_KEY_PUBLIC "ssh-publickey"
-#define MPI_SECRET_TYPE "kubernetes.io/ssh-auth" /* made with a new key in it (control/applier.c)  \
-                                                  */
+#define MPI_SECRET_TYPE "kubernetes.io/ssh-auth" /* control/applier.c puts a new key in */
 #define MPI_SSH_PORT 2222                        /* a lower one is root's */
 
 #define MPI_READY_TIMEOUT_SECONDS 300 /* when mpiConfig.readyTimeoutSeconds says nothing */
