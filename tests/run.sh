@@ -10,7 +10,7 @@
 #
 #   B=build              where the builds are: $B and $B/asan
 #   ONLY=e2e/cli         run only programs whose name holds this text
-#   CLUSTER=1            run tests/cluster instead (`make test-cluster`)
+#   CLUSTER=1            run tests/cluster instead (`make test-cluster`), BESIDE=1 of its programs beside another
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 B=${B:-build}
@@ -171,14 +171,15 @@ cluster_wait() {
 
 if [ -n "${CLUSTER:-}" ]; then
     export MUSTER_BIN=$PWD/$B/muster
+    SCRIPT_TIMEOUT=${SCRIPT_TIMEOUT:-1800} # ddp_test trains three times
     mkdir "$log/cluster"
     for script in tests/cluster/*_test.py; do
-        name=$(basename "$script" .py) beside=1
+        name=$(basename "$script" .py) beside=${BESIDE:-1}
         wanted "cluster/$name" || continue
         [ "$name" != leader_test ] || beside=0
-        cluster_wait $beside
+        cluster_wait "$beside"
         cluster_start "$script" "$log/cluster/$name"
-        [ $beside = 1 ] || cluster_wait 0
+        [ "$beside" != 0 ] || cluster_wait 0
     done
     cluster_wait 0
     sum_up

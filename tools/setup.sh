@@ -37,7 +37,7 @@ cluster_packages=(libmicrohttpd-dev)
 command -v go >/dev/null || cluster_packages+=(golang-go)
 # For a kubelet; Debian's would take the place of another containerd.
 command -v containerd >/dev/null || cluster_packages+=(containerd runc)
-cluster_packages+=(containernetworking-plugins iproute2)
+cluster_packages+=(containernetworking-plugins iproute2 openssh-client openssh-server)
 bench_packages=(wrk curl openmpi-bin libopenmpi-dev)
 
 # Of the packages named, those that are not installed.

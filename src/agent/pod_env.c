@@ -15,6 +15,7 @@
 #include "agent/pod_token.h"
 #include "agent/rights.h"
 #include "agent/threads.h"
+#include "agent/volume_content.h"
 #include "agent/volumes.h"
 #include "api/object.h"
 #include "api/quantity.h"
@@ -316,10 +317,10 @@ static const char *field_value(struct builder *b, const char *path)
         {"metadata.uid", object_uid(pod)},
         {"spec.nodeName", json_string(json_at(pod, "spec", "nodeName"), "")},
         {"spec.serviceAccountName", json_string(json_at(pod, "spec", "serviceAccountName"), "")},
-        {"status.podIP", "127.0.0.1"},
-        {"status.podIPs", "127.0.0.1"},
-        {"status.hostIP", "127.0.0.1"},
-        {"status.hostIPs", "127.0.0.1"},
+        {"status.podIP", b->machine->address},
+        {"status.podIPs", b->machine->address},
+        {"status.hostIP", b->machine->address},
+        {"status.hostIPs", b->machine->address},
     };
     const char *v;
 
@@ -418,6 +419,8 @@ static void add_own(struct builder *b)
     if (b->machine->token) {
         set_variable(b, "MUSTER_SERVER", b->machine->server, true);
         set_variable(b, "MUSTER_TOKEN", b->machine->token, true);
+        if (!b->machine->users.obstacle)
+            set_variable(b, "MUSTER_TOKEN_FILE", ACCOUNT_FOLDER "/" ACCOUNT_TOKEN, true);
         if (b->machine->ca_pem)
             set_variable(b, "MUSTER_CA", b->machine->ca_pem, true);
     }

@@ -42,6 +42,7 @@ struct pod_machine {
     const char *hidden;       /* the daemon's own folder, when containers are not to see it */
     const char *host_address; /* put in place of Service names where pods cannot resolve them; NULL:
                                  they can */
+    const char *address;      /* of its pods, which share its network */
     bool has_gpus;
     struct identity_machine users;
     const char *exe;            /* MUSTER_EXE, or NULL */

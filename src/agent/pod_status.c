@@ -12,8 +12,6 @@
 #include "base/timefmt.h"
 #include "core/pod_state.h"
 
-#define POD_ADDRESS "127.0.0.1" /* pods share the host's network */
-
 enum phase { PENDING, RUNNING, SUCCEEDED, FAILED };
 
 static const char *const phase_names[] = {
@@ -271,7 +269,7 @@ static int64_t start_time(const struct pod_run *run, int64_t now_ms)
 
 static struct json *wanted_status(struct arena *a, const struct json *pod,
                                   const struct pod_run *run, const struct pod_failure *failure,
-                                  int64_t now_ms)
+                                  const char *address, int64_t now_ms)
 {
     struct summary s = summarize(pod, run, failure);
     const char *phase = json_string(json_at(pod, "status", "phase"), "");
@@ -287,10 +285,10 @@ static struct json *wanted_status(struct arena *a, const struct json *pod,
                        container_statuses(a, pod, "initContainers", run, failure, false, now_ms));
     (void)json_set(a, v, "containerStatuses",
                    container_statuses(a, pod, "containers", run, failure, s.initialized, now_ms));
-    json_set_string(a, v, "hostIP", POD_ADDRESS);
-    json_set_string(a, v, "podIP", POD_ADDRESS);
+    json_set_string(a, v, "hostIP", address);
+    json_set_string(a, v, "podIP", address);
     ip = json_append(json_make_array(a, v, "podIPs"), json_new_object(a));
-    json_set_string(a, ip, "ip", POD_ADDRESS);
+    json_set_string(a, ip, "ip", address);
     json_set_string(a, v, "qosClass", qos_class(pod));
     if (json_is_null(json_at(pod, "status", "startTime")))
         set_time(a, v, "startTime", start_time(run, now_ms));
@@ -321,7 +319,8 @@ struct json *pod_status_eviction(struct arena *a, const struct json *pod,
 }
 
 struct json *pod_status_patch(struct arena *a, const struct json *pod, const struct pod_run *run,
-                              const struct pod_failure *failure, int64_t now_ms)
+                              const struct pod_failure *failure, const char *address,
+                              int64_t now_ms)
 {
     struct json *patch, *status;
 
@@ -329,7 +328,7 @@ struct json *pod_status_patch(struct arena *a, const struct json *pod, const str
         return NULL;
     patch = new_patch(a, pod);
     status = json_make_object(a, patch, "status");
-    json_each (wanted, wanted_status(a, pod, run, failure, now_ms))
+    json_each (wanted, wanted_status(a, pod, run, failure, address, now_ms))
         if (!json_equal(wanted, json_at(pod, "status", wanted->key)))
             (void)json_set(a, status, wanted->key, json_clone(a, wanted));
     return json_len(status) > 0 ? patch : NULL;

@@ -60,11 +60,9 @@ void pod_token_drop(struct pod_work *w)
     w->token = NULL;
 }
 
-int64_t pod_token_due_ms(int64_t now_ms, int64_t expires_ms)
+int64_t pod_token_due_ms(int64_t now_ms, int64_t seconds)
 {
-    int64_t left_ms = max_i64(expires_ms - now_ms, 0);
-
-    return now_ms + max_i64(min_i64(left_ms / 10 * 8, OLDEST_MS), RETRY_MS);
+    return now_ms + max_i64(min_i64(multiply_i64(seconds, 800), OLDEST_MS), RETRY_MS);
 }
 
 static void on_token(void *arg, const struct json *object, const struct err *err)
@@ -81,7 +79,8 @@ static void on_token(void *arg, const struct json *object, const struct err *err
         pod_token_drop(w);
         w->token = *token ? strdup(token) : NULL;
         if (w->token)
-            w->token_due_ms = pod_token_due_ms(now_ms, object_time(status, "expirationTimestamp"));
+            w->token_due_ms = pod_token_due_ms(
+                now_ms, json_int(json_at(object, "spec", "expirationSeconds"), 0));
         else
             (void)err_set(&none, ERR_INTERNAL, "the API server's answer holds no token");
     }

@@ -15,7 +15,8 @@ bool pod_token_have(struct pod_work *w, const struct json *pod,
 void pod_token_drop(struct pod_work *w);
 /* Of a pod that runs: has the token in its files renewed when it is due, and looks again then. */
 void pod_token_keep(struct pod_work *w, const struct json *pod);
-/* When a token that expires at the given time is to be renewed. */
-int64_t pod_token_due_ms(int64_t now_ms, int64_t expires_ms);
+/* When a token that was given just now for so long is to be renewed. By our clock: that of the
+ * server, of which its end is told, may be another. */
+int64_t pod_token_due_ms(int64_t now_ms, int64_t seconds);
 
 #endif

@@ -205,11 +205,18 @@ static void on_status(void *arg, const struct json *object, const struct err *er
     }
 }
 
+/* Of its pods, which share the machine's network: where others reach the node. */
+static const char *address_of(const struct agent *a)
+{
+    return a->door_host ? a->door_host : HOST_ADDRESS;
+}
+
 /* true: a status is on its way, and on_status goes on from there. */
 static bool send_status(struct pod_work *w, const struct json *pod, const struct pod_failure *f)
 {
     struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
-    struct json *patch = pod_status_patch(&a, pod, known_run(w), f, clock_now_ms(w->agent->clock));
+    struct json *patch = pod_status_patch(&a, pod, known_run(w), f, address_of(w->agent),
+                                          clock_now_ms(w->agent->clock));
     bool sent = patch && !arena_failed(&a);
 
     if (sent)
@@ -429,6 +436,7 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
         .env = environ,
         .hidden = geteuid() == 0 && mounts ? a->folder : NULL,
         .host_address = mounts ? NULL : HOST_ADDRESS,
+        .address = address_of(a),
         .has_gpus = a->machine.gpus > 0,
         .users = {.uid = geteuid(),
                   .gid = getegid(),

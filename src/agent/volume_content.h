@@ -30,6 +30,7 @@ const struct json *volume_ref(const struct pod_ref *refs, const struct kind *kin
                               const char *name);
 
 /* Where a pod's token is in what nobody asked for but every client looks for. */
+#define ACCOUNT_FOLDER "/var/run/secrets/kubernetes.io/serviceaccount"
 #define ACCOUNT_TOKEN "token"
 int volume_content_token(int dir_fd, const char *path, const char *token, uint32_t group,
                          struct err *err) must_check;

@@ -23,7 +23,6 @@
 #include "loop/file.h"
 #include "runtime/podfolder.h"
 
-#define ACCOUNT_FOLDER "/var/run/secrets/kubernetes.io/serviceaccount"
 #define ACCOUNT_VOLUME "kube-api-access" /* no user's: it is not in spec.volumes */
 
 struct volume {

@@ -102,10 +102,12 @@ static int ask(const struct board_view *v, const char *what, const char *tag, co
     r = path.failed ? err_set(err, ERR_INTERNAL, "the path is too long")
                     : session_fetch(v->session, path.data, body, err);
     buf_release(&path);
-    if (r == -ENOTSUP)
+    if (r == -ENOTSUP) {
+        err_release(err);
         err_set(err, ERR_NOT_FOUND,
                 "this API server has no curves: mount the claim they are on, and see them with "
                 "muster console --kubeconfig --volume");
+    }
     return r;
 }
 

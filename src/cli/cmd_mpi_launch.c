@@ -6,6 +6,7 @@
  * here: names are not resolved, the loopback is what it may talk over, and nobody binds to
  * processors as if he had them to himself.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,9 @@
 #include "cli/mpi_watch.h"
 #include "client/pod_config.h"
 #include "core/mpi.h"
+#include "loop/file.h"
 
+#define KEY_LIMIT_BYTES (16u * 1024u)
 #define HOSTFILE_LIMIT_BYTES (4u * 1024u * 1024u)
 #define WORDS_LIMIT (4 * OPTION_LIST_LIMIT)
 #define EXIT_NO_MPIRUN 127
@@ -29,7 +32,7 @@
 #define LOOPBACK_INTERFACE "lo"
 
 struct launch_options {
-    const char *ns, *implementation, *home;
+    const char *ns, *implementation, *home, *ssh;
     struct option_list workers, mca, extra;
     int64_t slots, timeout_s;
 };
@@ -61,6 +64,8 @@ static const struct option_spec options[] = {
                   "how long to wait for the workers (default: 300)"),
     OPTION_OF_TEXT(struct launch_options, home, "home", "DIR",
                    "where MPI is installed: DIR/bin/mpirun, else the one of PATH"),
+    OPTION_OF_TEXT(struct launch_options, ssh, "ssh", "DIR",
+                   "start programs by ssh, with the keys in DIR"),
     OPTION_OF(OPTION_LIST, struct launch_options, mca, "mca", "KEY=VALUE",
               "an Open MPI parameter; repeated"),
     OPTION_OF(OPTION_LIST, struct launch_options, extra, "extra", "ARG",
@@ -100,20 +105,74 @@ static const struct hostfile_form *form_of(const struct launch_options *o)
     return &hostfile_forms[i];
 }
 
-/* A file without a name, which mpirun inherits: nothing is left of it. */
+/* A file without a name, which mpirun and what it starts can open while we run: nothing is left of
+ * it. Releases the text. */
+static const char *write_file(struct arena *a, struct buf *text)
+{
+    int fd = memfd_create("mpi-launch", 0);
+    const char *path = NULL;
+
+    if (fd >= 0 && fchmod(fd, 0600) == 0 && !text->failed &&
+        write(fd, text->data, text->len) == (ssize_t)text->len)
+        path = arena_printf(a, "/proc/%d/fd/%d", (int)getpid(), fd);
+    buf_release(text);
+    return path;
+}
+
 static const char *write_hostfile(struct arena *a, const struct launch_options *o)
 {
     struct buf text = BUF_INIT(HOSTFILE_LIMIT_BYTES);
-    int fd = memfd_create("hostfile", 0);
-    const char *path = NULL;
 
     for (size_t i = 0; i < o->workers.len; i++)
         buf_addf(&text, "%s%s%lld\n", o->workers.items[i], form_of(o)->before_slots,
                  (long long)o->slots);
-    if (fd >= 0 && !text.failed && write(fd, text.data, text.len) == (ssize_t)text.len)
-        path = arena_printf(a, "/proc/self/fd/%d", fd);
+    return write_file(a, &text);
+}
+
+/* --- ssh ------------------------------------------------------------------------------- */
+
+#define HOST_KEY_ALIAS "mpi-worker"
+#define SSH_ATTEMPTS 60 /* one a second: a worker may be ready before its sshd listens */
+
+static const char *copy_key(struct arena *a, const struct launch_options *o, const char *name,
+                            const char *before, struct err *err)
+{
+    struct buf text = BUF_INIT(KEY_LIMIT_BYTES), line = BUF_INIT(KEY_LIMIT_BYTES);
+    const char *path = arena_printf(a, "%s/%s", o->ssh, name);
+    int rc = path ? file_read(path, KEY_LIMIT_BYTES, &text) : -ENOMEM;
+
+    buf_addf(&line, "%s%.*s", before, (int)text.len, text.data ? text.data : "");
     buf_release(&text);
-    return path;
+    if (rc < 0) {
+        buf_release(&line);
+        (void)err_set(err, ERR_INTERNAL, "%s cannot be read: %s", path ? path : name,
+                      strerror(-rc));
+        return NULL;
+    }
+    return write_file(a, &line);
+}
+
+/* Names are those of pods and need not resolve; every worker has the job's own key. */
+static int set_up_ssh(struct arena *a, const struct launch_options *o,
+                      const struct mpi_workers *workers, struct err *err)
+{
+    struct buf text = BUF_INIT(HOSTFILE_LIMIT_BYTES);
+    const char *key = copy_key(a, o, MPI_KEY_PRIVATE, "", err), *path;
+    const char *known = key ? copy_key(a, o, MPI_KEY_PUBLIC, HOST_KEY_ALIAS " ", err) : NULL;
+
+    if (!known)
+        return -1;
+    for (size_t i = 0; i < o->workers.len; i++)
+        buf_addf(&text, "Host %s\n HostName %s\n", o->workers.items[i], workers->addresses[i]);
+    buf_addf(&text,
+             "Host *\n Port %d\n IdentityFile %s\n IdentitiesOnly yes\n UserKnownHostsFile %s\n"
+             " HostKeyAlias " HOST_KEY_ALIAS "\n StrictHostKeyChecking yes\n BatchMode yes\n"
+             " LogLevel ERROR\n ConnectionAttempts %d\n",
+             MPI_SSH_PORT, key, known, SSH_ATTEMPTS);
+    path = write_file(a, &text);
+    return path && setenv(MPI_RSH_SSH, path, 1) == 0
+               ? 0
+               : err_set(err, ERR_INTERNAL, "the configuration of ssh cannot be written");
 }
 
 /* --- mpirun ---------------------------------------------------------------------------- */
@@ -222,7 +281,7 @@ static void set_prrte(struct words *w, const char *agent, const char *fork_agent
     };
 
     for (size_t i = 0; i < ELEMS(variables); i++)
-        if (setenv(variables[i][0], variables[i][1], 0) != 0)
+        if (variables[i][1] && setenv(variables[i][0], variables[i][1], 0) != 0)
             w->arena->failed = true;
 }
 
@@ -230,10 +289,12 @@ static void add_openmpi(struct words *w, const struct launch_options *o, bool on
                         const char *exe)
 {
     const char *agent = arena_printf(w->arena, "%s %s", exe, MPI_RSH_COMMAND);
-    const char *fork_agent = arena_printf(w->arena, "%s %s", exe, MPI_RANK_COMMAND);
+    /* Workers that are reached by ssh need no muster. */
+    const char *fork_agent = o->ssh ? NULL : arena_printf(w->arena, "%s %s", exe, MPI_RANK_COMMAND);
 
     set_prrte(w, agent, fork_agent);
-    if (!user_set(o, "plm_rsh_agent")) /* another does not bring ranks what they need for it */
+    if (fork_agent &&
+        !user_set(o, "plm_rsh_agent")) /* another does not bring ranks what they need */
         add_mca(w, o, "orte_fork_agent", fork_agent);
     add_mca(w, o, "plm_rsh_agent", agent);
     /* The launcher starts them all: only its pod has the token for it. */
@@ -301,7 +362,7 @@ static enum exit_code run_mpirun(struct cli *cli, const char *path, const char *
 static void add_rank_command(struct words *w, const struct launch_options *o,
                              const struct args *args, const char *exe)
 {
-    if (is_openmpi(o) || args->list[0][0] == '-')
+    if (is_openmpi(o) || o->ssh || args->list[0][0] == '-')
         return;
     add(w, exe);
     add(w, MPI_RANK_COMMAND);
@@ -353,6 +414,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
                             .workers = o->workers.items,
                             .workers_len = o->workers.len,
                             .timeout_seconds = o->timeout_s,
+                            .by_ssh = o->ssh,
                             .talk = &cli->talk};
 
     if (o->workers.len == 0) {
@@ -375,7 +437,9 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
         talk_errorf(&cli->talk, "out of memory");
         return EXIT_FAILED;
     }
-    ranks = mpi_ranks_new(workers.one_machine, &err);
+    ranks = o->ssh && set_up_ssh(&cli->arena, o, &workers, &err) < 0
+                ? NULL
+                : mpi_ranks_new(workers.one_machine, &err);
     if (!ranks) {
         talk_error(&cli->talk, &err);
         return EXIT_FAILED;

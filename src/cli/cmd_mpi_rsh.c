@@ -9,6 +9,7 @@
  */
 #include "cli/mpi_rsh.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,25 @@ static int run(struct arena *a, const char *host, char **words, struct err *err)
     return rc;
 }
 
+/* Returns only when it cannot be started. */
+static int run_ssh(struct arena *a, int argc, char **argv)
+{
+    const char **words = arena_alloc(a, ((size_t)argc + 4) * sizeof(*words));
+    size_t n = 0;
+
+    if (!words)
+        return EXIT_RSH_FAILED;
+    words[n++] = "ssh";
+    words[n++] = "-F";
+    words[n++] = getenv(MPI_RSH_SSH);
+    for (int i = 0; i < argc; i++)
+        words[n++] = argv[i];
+    words[n] = NULL;
+    execvp(words[0], (char *const *)words);
+    fprintf(stderr, "error: ssh cannot be started in the launcher: %s\n", strerror(errno));
+    return EXIT_RSH_FAILED;
+}
+
 int mpi_rsh_words(int argc, char **argv)
 {
     int n = 1;
@@ -84,6 +104,8 @@ int mpi_rsh_main(int argc, char **argv)
         fprintf(stderr, "error: muster mpi-rsh wants: HOST COMMAND [ARG...]\n");
         return EXIT_RSH_FAILED;
     }
+    if (getenv(MPI_RSH_SSH))
+        return run_ssh(&a, argc, argv);
     code = run(&a, argv[0], argv + 1, &err);
     if (code < 0) {
         fprintf(stderr, "error: cannot start MPI in worker %s: %s\n", argv[0],

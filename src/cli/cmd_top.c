@@ -40,6 +40,7 @@ static int fetch_list(struct session *s, const char *path, struct json **ret, st
     int r = session_fetch(s, path, &body, err);
 
     if (r == -ENOTSUP) {
+        err_release(err);
         err_set(err, ERR_NOT_FOUND, "this API server measures nothing: it has no metrics.k8s.io");
         err_hint(err, "install metrics-server in the cluster");
     }

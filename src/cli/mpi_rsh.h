@@ -6,6 +6,8 @@
 #define MPI_RSH_COMMAND "mpi-rsh"
 /* From mpi-launch: the container of each worker's pod to run in; absent: the only one. */
 #define MPI_RSH_CONTAINER "MUSTER_MPI_CONTAINER"
+/* From mpi-launch: a configuration of ssh, which is to be used; absent: pods/exec is. */
+#define MPI_RSH_SSH "MUSTER_MPI_SSH_CONFIG"
 /* Without it MPI's hwloc asks every X display it can dial for GPUs, and waits for ever where
  * another program has such a port: display :6 is TensorBoard's 6006. What the user set stays. */
 #define MPI_HWLOC "HWLOC_COMPONENTS"

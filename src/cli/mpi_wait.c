@@ -133,6 +133,7 @@ static int on_pod(void *arg, enum reflector_source source, const struct json *po
     if (strncmp(address, LOOPBACK, strlen(LOOPBACK)) != 0)
         found->one_machine = false;
     found->container = choose_container(w->all->arena, pod);
+    found->addresses[w - w->all->workers] = arena_strdup(w->all->arena, address);
     set_ready(w, true);
     return 0;
 }
@@ -293,7 +294,7 @@ static int wait_for_all(struct waiting *all, struct transport *t, struct err *er
         rc = err_set(err, ERR_INTERNAL, "out of memory");
     else
         rc = say_who_is_missing(all, err);
-    if (rc == 0)
+    if (rc == 0 && !all->how->by_ssh)
         rc = check_exec(all, t, err);
     for (size_t i = 0; i < all->how->workers_len; i++)
         if (all->workers[i].reflector)
@@ -308,10 +309,12 @@ int mpi_wait_for_workers(struct arena *a, const struct mpi_wait *wait, struct mp
     struct transport *t = NULL;
     int rc = -EIO;
 
-    *ret = (struct mpi_workers){.one_machine = true};
+    *ret = (struct mpi_workers){
+        .one_machine = true,
+        .addresses = arena_alloc(a, max_size(wait->workers_len, 1) * sizeof(*ret->addresses))};
     all.workers = arena_alloc(a, max_size(wait->workers_len, 1) * sizeof(*all.workers));
     all.loop = loop_new(err);
-    if (all.loop && all.workers)
+    if (all.loop && all.workers && ret->addresses)
         t = http_transport_new(all.loop, wait->config, err);
     if (t)
         rc = wait_for_all(&all, t, err);

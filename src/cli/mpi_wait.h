@@ -14,13 +14,15 @@ struct mpi_wait {
     const char *const *workers; /* names of pods */
     size_t workers_len;
     int64_t timeout_seconds;
+    bool by_ssh;       /* the right to pods/exec is not needed */
     struct talk *talk; /* what is in the way is said at once, once */
 };
 
 /* What was learnt of workers that are ready. */
 struct mpi_workers {
-    bool one_machine;      /* they share a network that is only this machine's own */
-    const char *container; /* to start MPI in, in the arena; NULL: the only one */
+    bool one_machine;       /* they share a network that is only this machine's own */
+    const char *container;  /* to start MPI in, in the arena; NULL: the only one */
+    const char **addresses; /* of each, in the order of their names */
 };
 
 /* ERR_TIMEOUT names the first worker that is not ready, and why; ERR_FORBIDDEN the right that the

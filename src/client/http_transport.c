@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "loop/file.h"
 #include "net/http_client.h"
 
 #define CALL_TIMEOUT_MS 60000
@@ -24,14 +25,20 @@
 #define PLUGIN_AGAIN_MS 10000 /* after a failure */
 #define USER_AGENT "User-Agent: muster"
 
+/* A file that may be changed under us, and how it was when it was read. */
+struct seen_file {
+    const char *path; /* NULL: none */
+    struct stat stat;
+};
+
 struct http_transport {
     struct transport transport;
     struct http_client *http;
-    struct arena arena;               /* of what follows */
-    const char *server;               /* "https://host:port" */
-    const char *authorization;        /* a whole header, or NULL */
-    const char *token_file;           /* that it is made of, or NULL */
-    struct stat token_stat;           /* of that file as it was read */
+    struct arena arena;          /* of what follows */
+    const char *server;          /* "https://host:port" */
+    const char *authorization;   /* a whole header, or NULL */
+    struct seen_file token_file; /* that it is made of */
+    struct seen_file cert_file, key_file;
     const struct exec_plugin *plugin; /* that gave it, or NULL */
     int64_t expires_ms;               /* 0: not known */
     struct loop *loop;
@@ -139,20 +146,28 @@ static void on_open(void *arg)
     s->handler.on_open(s->handler.arg);
 }
 
+static bool has_changed(struct seen_file *f)
+{
+    struct stat now;
+
+    if (!f->path || stat(f->path, &now) < 0 ||
+        (now.st_ino == f->stat.st_ino && now.st_size == f->stat.st_size &&
+         memcmp(&now.st_mtim, &f->stat.st_mtim, sizeof(now.st_mtim)) == 0))
+        return false;
+    f->stat = now;
+    return true;
+}
+
 /* A cluster gives a pod a new token long before the old one ends, in the same file. */
 static const char *authorization(struct http_transport *t)
 {
     struct client_config fresh = {0};
     struct arena a = ARENA_INIT(TOKEN_MEMORY_BYTES);
     const char *header;
-    struct stat now;
 
-    if (!t->token_file || stat(t->token_file, &now) < 0 ||
-        (now.st_ino == t->token_stat.st_ino && now.st_size == t->token_stat.st_size &&
-         memcmp(&now.st_mtim, &t->token_stat.st_mtim, sizeof(now.st_mtim)) == 0))
+    if (!has_changed(&t->token_file))
         return t->authorization;
-    t->token_stat = now;
-    fresh.token = token_file_read(&a, t->token_file);
+    fresh.token = token_file_read(&a, t->token_file.path);
     header = fresh.token ? client_authorization(&a, &fresh) : NULL;
     if (!header) { /* the old one is better than none */
         arena_release(&a);
@@ -161,6 +176,22 @@ static const char *authorization(struct http_transport *t)
     arena_release(&t->token_arena);
     t->token_arena = a;
     return t->authorization = header;
+}
+
+/* The same of certificates, which are renewed in place, too. */
+static void renew_certificate(struct http_transport *t)
+{
+    struct buf cert = BUF_INIT(CONFIG_LIMIT_BYTES), key = BUF_INIT(CONFIG_LIMIT_BYTES);
+    bool changed = has_changed(&t->cert_file);
+    auto_err err = ERR_INIT;
+
+    if ((has_changed(&t->key_file) || changed) &&
+        file_read(t->cert_file.path, CONFIG_LIMIT_BYTES, &cert) == 0 &&
+        file_read(t->key_file.path, CONFIG_LIMIT_BYTES, &key) == 0 && cert.len > 0 && key.len > 0 &&
+        http_client_identify(t->http, cert.data, key.data, &err) < 0)
+        log_warn("%s: %s", t->cert_file.path, err.text);
+    buf_release(&cert);
+    buf_release(&key);
 }
 
 static bool start_now(struct api_stream *s, const struct api_call *call)
@@ -172,6 +203,7 @@ static bool start_now(struct api_stream *s, const struct api_call *call)
     const char *headers[5] = {USER_AGENT};
     size_t n = 1;
 
+    renew_certificate(t);
     buf_addf(&url, "%s%s", t->server, call->path);
     buf_addf(&accept, "Accept: %s", call->accept ? call->accept : "application/json");
     headers[n++] = accept.data;
@@ -405,6 +437,11 @@ static const struct transport_ops http_transport_ops = {
 
 /* --- life --- */
 
+static const char *copied(struct http_transport *t, const char *path)
+{
+    return path ? arena_strdup(&t->arena, path) : NULL;
+}
+
 struct transport *http_transport_new(struct loop *l, const struct client_config *config,
                                      struct err *err)
 {
@@ -418,7 +455,11 @@ struct transport *http_transport_new(struct loop *l, const struct client_config 
     arena_init(&t->arena, CONFIG_LIMIT_BYTES);
     arena_init(&t->token_arena, TOKEN_MEMORY_BYTES);
     t->server = arena_strdup(&t->arena, config->server);
-    t->token_file = config->token_file ? arena_strdup(&t->arena, config->token_file) : NULL;
+    t->token_file.path = copied(t, config->token_file);
+    if (config->cert_file && config->key_file) {
+        t->cert_file.path = copied(t, config->cert_file);
+        t->key_file.path = copied(t, config->key_file);
+    }
     t->authorization = client_authorization(&t->arena, config);
     t->plugin = config->plugin;
     t->expires_ms = config->expires_ms;

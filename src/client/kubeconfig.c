@@ -92,7 +92,8 @@ static int decode_base64(struct reader *r, const struct json *v, const char **re
 }
 
 /* A text given in the file itself (NAME-data, base64) or in another one (NAME). */
-static int read_pem(struct reader *r, const struct json *object, const char *name, const char **ret)
+static int read_pem(struct reader *r, const struct json *object, const char *name, const char **ret,
+                    const char **ret_file)
 {
     const char *data_name = arena_printf(r->arena, "%s-data", name);
     const struct json *data = data_name ? json_get(object, data_name) : NULL;
@@ -100,9 +101,11 @@ static int read_pem(struct reader *r, const struct json *object, const char *nam
 
     if (data && *json_string(data, ""))
         return decode_base64(r, data, ret);
-    if (*json_string(file, ""))
-        return read_file(r, file, ret);
-    return 0;
+    if (!*json_string(file, ""))
+        return 0;
+    if (ret_file)
+        *ret_file = arena_strdup(r->arena, beside(r, json_string(file, "")));
+    return read_file(r, file, ret);
 }
 
 /* --- cluster, user, context --- */
@@ -221,7 +224,7 @@ static int read_cluster(struct reader *r, const struct json *cluster, struct cli
     read_server_name(r, json_get_string(cluster, "tls-server-name", ""), ret);
     ret->reach.insecure = json_get_bool(cluster, "insecure-skip-tls-verify", false);
     rc = read_proxy(r, json_get(cluster, "proxy-url"), ret);
-    return rc < 0 ? rc : read_pem(r, cluster, "certificate-authority", &ret->reach.ca_pem);
+    return rc < 0 ? rc : read_pem(r, cluster, "certificate-authority", &ret->reach.ca_pem, NULL);
 }
 
 static const char *trimmed(struct reader *r, const char *text)
@@ -367,9 +370,9 @@ static int read_user(struct reader *r, const struct json *user, const struct jso
     if (rc == 0)
         rc = read_token(r, user, ret);
     if (rc == 0)
-        rc = read_pem(r, user, "client-certificate", &ret->reach.cert_pem);
+        rc = read_pem(r, user, "client-certificate", &ret->reach.cert_pem, &ret->cert_file);
     if (rc == 0)
-        rc = read_pem(r, user, "client-key", &ret->reach.key_pem);
+        rc = read_pem(r, user, "client-key", &ret->reach.key_pem, &ret->key_file);
     if (rc == 0 && json_is(exec, JSON_OBJECT) && !ret->token)
         rc = read_plugin(r, exec, cluster, ret);
     if (rc < 0)

@@ -16,6 +16,7 @@ struct client_config {
     const char *ns;     /* of the context; NULL: default */
     const char *token;
     const char *token_file;           /* where it came from, to be read again: tokens are changed */
+    const char *cert_file, *key_file; /* likewise */
     const struct exec_plugin *plugin; /* that gives token or certificate */
     int64_t expires_ms;               /* of what it gave; 0: it does not say */
     struct reach reach;

@@ -54,15 +54,16 @@ static const char *cluster_server(struct arena *a)
 int pod_config_load(struct arena *a, struct client_config *ret, struct err *err)
 {
     const char *own = variable("MUSTER_SERVER"), *ns = variable("MUSTER_NAMESPACE");
+    const char *file = own ? variable("MUSTER_TOKEN_FILE") : ACCOUNT_FOLDER "token";
     int rc;
 
     *ret = (struct client_config){.server = own ? own : cluster_server(a),
-                                  .token = own ? variable("MUSTER_TOKEN") : NULL,
+                                  .token = file ? token_file_read(a, file) : NULL,
                                   .ns = ns ? ns : read_text(a, ACCOUNT_FOLDER "namespace")};
-    if (!ret->token) {
-        ret->token_file = ACCOUNT_FOLDER "token";
-        ret->token = token_file_read(a, ret->token_file);
-    }
+    if (ret->token)
+        ret->token_file = file; /* renewed there, which a variable cannot be */
+    else if (own)
+        ret->token = variable("MUSTER_TOKEN");
     ret->reach.ca_pem = own ? variable("MUSTER_CA") : read_whole(a, ACCOUNT_FOLDER "ca.crt");
     if (ret->server && ret->token)
         return 0;

@@ -11,7 +11,13 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "base/base64.h"
+#include "base/log.h"
 #include "client/client.h"
+#include "core/mpi.h"
+#include "net/certificate.h"
+
+#define KEY_LIMIT_BYTES CERTIFICATE_PEM_LIMIT_BYTES
 
 #define PLAN_LIMIT_BYTES (256u * 1024u * 1024u)
 
@@ -160,9 +166,41 @@ static bool is_ours(const struct json *wanted, const struct json *found)
 
 /* --- sending --- */
 
+/* A new pair in each: decisions are pure and cannot make one. */
+static const struct json *with_key(struct arena *a, const struct json *secret)
+{
+    struct json *copy = json_clone(a, secret), *data = json_make_object(a, copy, "data");
+    struct buf key = BUF_INIT(KEY_LIMIT_BYTES), public_key = BUF_INIT(KEY_LIMIT_BYTES);
+    const struct {
+        const char *name;
+        const struct buf *text;
+    } parts[] = {{MPI_KEY_PRIVATE, &key}, {MPI_KEY_PUBLIC, &public_key}};
+    auto_err err = ERR_INIT;
+
+    if (ssh_key_make(&key, &public_key, &err) < 0)
+        log_warn("a key for ssh cannot be made: %s", err.text); /* the API says what is missing */
+    for (size_t i = 0; i < ELEMS(parts); i++) {
+        size_t len;
+        char *text = base64_encode(a, parts[i].text->data, parts[i].text->len, &len);
+
+        json_set(a, data, parts[i].name, text ? json_new_string_len(a, text, len) : NULL);
+    }
+    if (key.data)
+        explicit_bzero(key.data, key.len);
+    buf_release(&key);
+    buf_release(&public_key);
+    return copy;
+}
+
 static void send_create(struct task *t, client_fn *fn)
 {
-    client_create(t->run->applier->transport, t->step.kind, t->step.object, fn, t);
+    struct arena a = ARENA_INIT(4 * KEY_LIMIT_BYTES);
+    bool needs_key = t->step.kind == &kind_secret &&
+                     json_string_is(json_get(t->step.object, "type"), MPI_SECRET_TYPE);
+
+    client_create(t->run->applier->transport, t->step.kind,
+                  needs_key ? with_key(&a, t->step.object) : t->step.object, fn, t);
+    arena_release(&a);
 }
 
 static void send_delete(struct task *t, client_fn *fn)
@@ -342,6 +380,8 @@ static void on_answer(void *arg, const struct json *object, const struct err *er
             on_done(t, object);
         break;
     case VERDICT_LOOK:
+        if (t->step.kind == &kind_secret) /* named after the job's UID, and not ours to read */
+            break;
         client_get(t->run->applier->transport, t->step.kind, t->step.ns, t->step.name, on_holder,
                    t);
         return;

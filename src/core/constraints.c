@@ -299,12 +299,45 @@ static struct asking asking_for(struct ledger *l, const struct member *m)
     return (struct asking){.ledger = l, .member = m, .pod = pod, .spec = json_get(pod, "spec")};
 }
 
+struct place {
+    const struct asking *asking;
+    const struct node_room *node;
+};
+
+static int64_t held_there(const void *arg, const char *resource)
+{
+    const struct place *p = arg;
+    int64_t sum = 0;
+
+    for (const struct member *m = p->node->holders; m; m = m->next_on_node)
+        if (m->extended && counts(p->asking, m))
+            sum = add_i64(sum, pod_amount_milli(json_get(pod_object(p->asking->ledger, m), "spec"),
+                                                "requests", resource));
+    return sum;
+}
+
+/* Which extended resource is used up there; NULL: there is enough of each. */
+static const char *used_up(const struct asking *a, const struct node_room *n)
+{
+    const struct place p = {a, n};
+    const struct json *has = json_at(node_object(a->ledger, n), "status", "allocatable");
+
+    return a->member->extended ? pod_unoffered(a->spec, has, held_there, &p) : NULL;
+}
+
+const char *constraints_used_up(struct ledger *l, const struct member *m, const struct node_room *n)
+{
+    const struct asking a = asking_for(l, m);
+
+    return used_up(&a, n);
+}
+
 /* But for its taints, and for pods. */
 static bool node_suits(const struct json *pod_spec, const struct json *node)
 {
     const struct json *wanted = json_get(pod_spec, "nodeSelector");
 
-    return node && !pod_unoffered(pod_spec, json_at(node, "status", "allocatable")) &&
+    return node && !pod_unoffered(pod_spec, json_at(node, "status", "allocatable"), NULL, NULL) &&
            (json_len(wanted) == 0 || label_map_matches(wanted, object_labels(node))) &&
            affinity_allows(pod_spec, node);
 }
@@ -330,7 +363,8 @@ bool constraints_allow(struct ledger *l, const struct member *m, const struct no
 
     a.alone = alone;
     return a.pod && node_suits(a.spec, node) && count_taints(a.spec, node, false) == 0 &&
-           !repels(&a, n) && !is_repelled(&a, n) && attracts(&a, n) && keeps_even(&a, n);
+           !used_up(&a, n) && !repels(&a, n) && !is_repelled(&a, n) && attracts(&a, n) &&
+           keeps_even(&a, n);
 }
 
 bool constraints_allow_but_for_pods(struct ledger *l, const struct member *m,

@@ -270,11 +270,13 @@ static uint64_t hash_json(uint64_t hash, const struct json *v)
     return hash;
 }
 
-/* Labels, annotations and taints: what constraints and devices go by. */
+/* Labels, annotations, taints and what it offers: what constraints and devices go by. */
 static uint64_t marks_of(const struct json *node)
 {
     uint64_t hash = FNV1A_64_START;
 
+    if (json_at(node, "status", "allocatable"))
+        hash = hash_json(hash, json_at(node, "status", "allocatable"));
     if (object_labels(node))
         hash = hash_json(hash, object_labels(node));
     if (json_at(node, "metadata", "annotations"))
@@ -810,28 +812,26 @@ void ledger_group(struct ledger *l, const struct json *group, bool gone)
 static const char *const constraint_members[] = {"nodeSelector", "affinity", "tolerations",
                                                  "topologySpreadConstraints"};
 
-static uint64_t shape_of(const struct json *pod, const struct resources *asks,
-                         bool *ret_constrained)
+/* Equal for pods any node treats alike; also says whether some treat it specially. */
+static void read_shape(struct member *m, const struct json *spec)
 {
-    uint64_t hash = fnv1a_64(FNV1A_64_START, (const char *)asks, sizeof(*asks));
-    const struct json *spec = json_get(pod, "spec");
+    uint64_t hash = fnv1a_64(FNV1A_64_START, (const char *)&m->asks, sizeof(m->asks));
 
-    *ret_constrained = false;
+    m->extended = pod_unoffered(spec, NULL, NULL, NULL);
+    m->constrained = m->extended;
     for (size_t i = 0; i < ELEMS(constraint_members); i++) {
         const struct json *part = json_get(spec, constraint_members[i]);
 
         if (json_len(part) == 0)
             continue;
-        *ret_constrained = true;
+        m->constrained = true;
         hash = fnv1a_64(hash, constraint_members[i], strlen(constraint_members[i]));
         hash = hash_json(hash, part);
     }
-    if (pod_unoffered(spec, NULL)) {
-        *ret_constrained = true;
+    if (m->extended)
         json_each (c, json_get(spec, "containers"))
             hash = hash_json(hash, json_get(c, "resources"));
-    }
-    return hash;
+    m->shape = hash;
 }
 
 static enum pod_phase phase_of(const struct json *pod)
@@ -851,7 +851,7 @@ static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
     const char *node = json_get_string(spec, "nodeName", ""), *role, *gpus;
 
     m->asks = pod_requests(spec);
-    m->shape = shape_of(pod, &m->asks, &m->constrained);
+    read_shape(m, spec);
     m->repels = json_len(json_at(spec, "affinity", "podAntiAffinity",
                                  "requiredDuringSchedulingIgnoredDuringExecution")) > 0;
     m->has_pod = true;

@@ -64,7 +64,7 @@ struct node_room {
     bool exists, ready, tainted;
     bool cordoned;  /* it would be ready */
     bool elsewhere; /* it has an endpoint: a kubelet or a muster node, not muster up's own */
-    uint64_t marks; /* of its labels, annotations and taints */
+    uint64_t marks; /* of its labels, annotations, taints and allocatable */
     struct resources total, used;
     uint64_t gpus, gpus_used; /* by index; those that are had whole */
     struct gpu_shares
@@ -123,8 +123,9 @@ struct member {
     struct resources asks;
     struct node_room *bound; /* the pod's own node */
     bool has_pod, ours, deleting, finished, constrained;
-    bool repels; /* some others, from where it is */
-    bool yields; /* its PriorityClass never preempts */
+    bool repels;   /* some others, from where it is */
+    bool extended; /* asks for extended resources */
+    bool yields;   /* its PriorityClass never preempts */
     struct member *next_repelling, **at_repelling;
     enum pod_phase phase;
     int64_t priority;     /* of its pod's class */

@@ -55,6 +55,106 @@ static int64_t budget(const struct job_view *v)
     return limit;
 }
 
+/* --- ssh -------------------------------------------------------------------------------------- */
+
+#define SSH_VOLUME "mpi-ssh"
+#define SSH_MOUNT_PATH "/root/.ssh" /* when ssh.sshAuthMountPath says nothing */
+#define SSH_COPIES ".own"           /* behind that: where sshd has its files */
+
+/* $1 is where the keys are, $2 sshd, $3 its port. Keys must be nobody else's to read, which mounted
+ * files may be; what ssh starts has the environment and the folder of its container. */
+static const char worker_script[] =
+    "set -e\n"
+    "mask=`umask`\n"
+    "umask 077\n"
+    "d=$1" SSH_COPIES "\n"
+    "cat \"$1/" MPI_KEY_PRIVATE "\" >\"$d/key\"\n"
+    "cat \"$1/" MPI_KEY_PUBLIC "\" >\"$d/authorized\"\n"
+    "{ export -p; echo \"cd '$PWD'\"; echo 'exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"'; } "
+    ">\"$d/run\"\n"
+    "umask \"$mask\"\n"
+    "mkdir -p /run/sshd 2>/dev/null || true\n"
+    "exec \"$2\" -D -e -f /dev/null -h \"$d/key\" -p \"$3\" -o ListenAddress=\"$MUSTER_POD_IP\" "
+    "-o AuthorizedKeysFile=\"$d/authorized\" -o StrictModes=no -o PasswordAuthentication=no "
+    "-o KbdInteractiveAuthentication=no -o PidFile=none -o MaxStartups=1000 "
+    "-o ForceCommand=\"/bin/sh $d/run\"\n";
+
+/* Where sshd is in the workers, which is then how programs are started; NULL: they are started
+ * through the API. */
+static const char *sshd_path(const struct job_view *v)
+{
+    const char *path = json_string(json_at(v->spec, "ssh", "sshdPath"), "");
+
+    return *path && !v->snapshot->shared_network ? path : NULL;
+}
+
+static const char *key_folder(const struct job_view *v)
+{
+    return json_string(json_at(v->spec, "ssh", "sshAuthMountPath"), SSH_MOUNT_PATH);
+}
+
+static const char *secret_name(const struct job_view *v)
+{
+    return arena_printf(v->arena, "%s-ssh", job_child_name(v->arena, v->job));
+}
+
+/* Returns the volume, which has a name and a place only. */
+static struct json *add_mount(const struct job_view *v, struct json *spec, struct json *container,
+                              const char *name, const char *path)
+{
+    struct arena *a = v->arena;
+    struct json *volume = json_append(json_make_array(a, spec, "volumes"), json_new_object(a));
+    struct json *mount = json_append(json_make_array(a, container, "volumeMounts"),
+                                     json_new_object(a));
+
+    json_set_string(a, volume, "name", name);
+    json_set_string(a, mount, "name", name);
+    json_set_string(a, mount, "mountPath", path);
+    return volume;
+}
+
+static void mount_key(const struct job_view *v, struct json *spec, struct json *container)
+{
+    struct arena *a = v->arena;
+    struct json *volume = add_mount(v, spec, container, SSH_VOLUME, key_folder(v));
+    struct json *secret = json_make_object(a, volume, "secret");
+
+    json_set_string(a, secret, "secretName", secret_name(v));
+    json_set_int(a, secret, "defaultMode", 0444); /* of whatever user the image has */
+}
+
+static void set_sshd(const struct job_view *v, struct json *spec, struct json *container)
+{
+    struct arena *a = v->arena;
+    const char *const words[] = {"/bin/sh",
+                                 "-c",
+                                 worker_script,
+                                 "sh",
+                                 key_folder(v),
+                                 sshd_path(v),
+                                 arena_printf(a, "%d", MPI_SSH_PORT)};
+    struct json *command = json_new_array(a), *address;
+    struct json *copies = add_mount(v, spec, container, SSH_VOLUME "-own",
+                                    arena_printf(a, "%s" SSH_COPIES, key_folder(v)));
+
+    for (size_t i = 0; i < ELEMS(words); i++)
+        json_append_string(a, command, words[i]);
+    json_set(a, container, "command", command);
+    json_set_string(a, json_make_object(a, copies, "emptyDir"), "medium", "Memory");
+    address = json_append(json_make_array(a, container, "env"), json_new_object(a));
+    json_set_string(a, address, "name", "MUSTER_POD_IP");
+    json_set_string(a, json_make_object(a, json_make_object(a, address, "valueFrom"), "fieldRef"),
+                    "fieldPath", "status.podIP");
+}
+
+static struct json *secret_new(const struct job_view *v)
+{
+    struct json *secret = replica_child_new(v, &kind_secret, secret_name(v));
+
+    json_set_string(v->arena, secret, "type", MPI_SECRET_TYPE);
+    return secret;
+}
+
 /* --- workers ---------------------------------------------------------------------------------- */
 
 static void set_command(struct arena *a, struct json *container, const char *command)
@@ -72,12 +172,18 @@ static struct json *worker_pod_spec(const struct job_view *v, const struct repli
     struct json *container = main_container_mut(v->rules, spec);
     const struct json *resume;
 
+    if (sshd_path(v))
+        mount_key(v, spec, container);
     if (replica_debug(v, r, spec))
         return spec;
     resume = replica_resume(v, r, spec);
     if (resume)
         replica_resume_command(v->arena, resume, container);
-    if (json_len(json_get(container, "command")) == 0)
+    if (json_len(json_get(container, "command")) > 0)
+        return spec;
+    if (sshd_path(v))
+        set_sshd(v, spec, container);
+    else
         set_command(v->arena, container, MPI_WORKER_COMMAND);
     return spec;
 }
@@ -192,6 +298,8 @@ static struct json *launch_args(const struct job_view *v, const struct json *res
                json_get_int(config, "readyTimeoutSeconds", MPI_READY_TIMEOUT_SECONDS));
     if (home[0])
         add_option(a, args, MPI_OPTION_HOME, home);
+    if (sshd_path(v))
+        add_option(a, args, MPI_OPTION_SSH, key_folder(v));
     json_each (m, json_get(config, "mca"))
         json_append(args, json_new_stringf(a, MPI_OPTION_MCA "%s=%s", m->key, json_string(m, "")));
     json_each (arg, json_get(config, "extraArgs"))
@@ -211,6 +319,8 @@ static struct json *launcher_pod_spec(const struct job_view *v, const struct rep
 
     if (!json_get(own, "serviceAccountName"))
         json_set_string(a, spec, "serviceAccountName", r->name);
+    if (sshd_path(v))
+        mount_key(v, spec, container);
     if (replica_debug(v, r, spec))
         return spec;
     set_command(a, container, MPI_LAUNCH_COMMAND);
@@ -248,7 +358,8 @@ static struct json *role_new(const struct job_view *v, const char *name)
     struct json *rules = json_make_array(v->arena, role, "rules");
 
     add_rule(v, rules, "pods", look);
-    add_rule(v, rules, "pods/exec", start);
+    if (!sshd_path(v))
+        add_rule(v, rules, "pods/exec", start);
     return role;
 }
 
@@ -268,7 +379,7 @@ static struct json *binding_new(const struct job_view *v, const char *name, cons
     return binding;
 }
 
-/* The launcher starts programs in this job's workers and nowhere else. All three are made with
+/* The launcher starts programs in this job's workers and nowhere else. All of them are made with
  * every attempt: those that are there count as made, and go with the job. */
 static void prepare(const struct job_view *v, struct plan *plan)
 {
@@ -278,6 +389,8 @@ static void prepare(const struct job_view *v, struct plan *plan)
 
     if (strcmp(account, name) == 0)
         plan_create(plan, &kind_service_account, replica_child_new(v, &kind_service_account, name));
+    if (sshd_path(v))
+        plan_create(plan, &kind_secret, secret_new(v));
     plan_create(plan, &kind_role, role_new(v, name));
     plan_create(plan, &kind_role_binding, binding_new(v, name, account));
 }

@@ -21,6 +21,11 @@
  *   $(MUSTER_EXE) mpi-worker
  *
  *   It does nothing until TERM, then exits with 0.
+ *
+ * Where pods have networks of their own and spec.ssh.sshdPath is set, programs are started by ssh:
+ * the worker runs that sshd, and needs no muster in its image; the launcher has --ssh=DIR, and no
+ * right to pods/exec. The job's key pair is in a Secret (MPI_KEY_*) mounted at DIR in all of them;
+ * it is the user's and the host's key alike, so that both sides know each other.
  */
 #ifndef MUSTER_CORE_MPI_H
 #define MUSTER_CORE_MPI_H
@@ -37,6 +42,12 @@
 #define MPI_OPTION_HOME "--home="
 #define MPI_OPTION_MCA "--mca="
 #define MPI_OPTION_EXTRA "--extra="
+#define MPI_OPTION_SSH "--ssh="
+
+#define MPI_KEY_PRIVATE "ssh-privatekey"
+#define MPI_KEY_PUBLIC "ssh-publickey"
+#define MPI_SECRET_TYPE "kubernetes.io/ssh-auth" /* control/applier.c puts a new key in */
+#define MPI_SSH_PORT 2222                        /* a lower one is root's */
 
 #define MPI_READY_TIMEOUT_SECONDS 300 /* when mpiConfig.readyTimeoutSeconds says nothing */
 #define MPI_EXIT_NOT_READY 64

@@ -60,6 +60,9 @@ bool constraints_allow_but_for_pods(struct ledger *l, const struct member *m,
 /* The taint that alone keeps the pod away; NULL: there is none, or the node does not suit it. */
 const struct json *constraints_taint(struct ledger *l, const struct member *m,
                                      const struct node_room *n);
+/* The extended resource of which other pods leave the pod too little there; NULL: none. */
+const char *constraints_used_up(struct ledger *l, const struct member *m,
+                                const struct node_room *n);
 /* How much the pod would like to run there, by each kind of preference, in numbers of that kind. */
 void constraints_like(struct ledger *l, const struct member *m, const struct node_room *n,
                       int64_t ret[LIKINGS]);

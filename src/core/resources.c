@@ -167,7 +167,8 @@ static bool is_offered_by_name(const char *resource)
     return strchr(resource, '/') || strncmp(resource, large_pages, strlen(large_pages)) == 0;
 }
 
-const char *pod_unoffered(const struct json *pod_spec, const struct json *allocatable)
+const char *pod_unoffered(const struct json *pod_spec, const struct json *allocatable,
+                          held_fn *held, const void *arg)
 {
     static const char *const lists[] = {"initContainers", "containers"};
     static const char *const parts[] = {"requests", "limits"};
@@ -175,10 +176,15 @@ const char *pod_unoffered(const struct json *pod_spec, const struct json *alloca
     for (size_t i = 0; i < ELEMS(lists); i++)
         json_each (c, json_get(pod_spec, lists[i]))
             for (size_t k = 0; k < ELEMS(parts); k++)
-                json_each (v, json_at(c, "resources", parts[k]))
-                    if (is_offered_by_name(v->key) && !is_counted(v->key) &&
-                        quantity_json_value(v, 0) >
-                            quantity_json_value(json_get(allocatable, v->key), 0))
+                json_each (v, json_at(c, "resources", parts[k])) {
+                    int64_t asks;
+
+                    if (!is_offered_by_name(v->key) || is_counted(v->key))
+                        continue;
+                    asks = pod_amount_milli(pod_spec, "requests", v->key);
+                    if (asks > 0 && add_i64(asks, held ? held(arg, v->key) : 0) >
+                                        quantity_json_milli(json_get(allocatable, v->key), 0))
                         return v->key;
+                }
     return NULL;
 }

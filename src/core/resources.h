@@ -53,8 +53,11 @@ struct resources pod_requests(const struct json *pod_spec);
 /* The same of any one resource, in thousandths and up to INT64_MAX; part "requests" or "limits".
  * Overhead adds to limits only where there is one. */
 int64_t pod_amount_milli(const struct json *pod_spec, const char *part, const char *resource);
-/* The first extended resource (amd.com/gpu, rdma/hca) of which one of its containers asks for more
- * than allocatable has; NULL: none. They are looked at, not counted. */
-const char *pod_unoffered(const struct json *pod_spec, const struct json *allocatable);
+/* How many thousandths of it others hold. */
+typedef int64_t held_fn(const void *arg, const char *resource);
+/* The first extended resource (amd.com/gpu, rdma/hca) of which the pod asks for more than
+ * allocatable has beside what others hold (held NULL: nothing); NULL: there is none. */
+const char *pod_unoffered(const struct json *pod_spec, const struct json *allocatable,
+                          held_fn *held, const void *arg);
 
 #endif

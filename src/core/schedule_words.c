@@ -103,13 +103,13 @@ static bool largest_node(struct ledger *l, const struct member *m, struct resour
 static const char *unoffered(struct decision *d, const struct json *pod)
 {
     const struct json *spec = json_get(pod, "spec");
-    const char *lacking = pod_unoffered(spec, NULL);
+    const char *lacking = pod_unoffered(spec, NULL, NULL, NULL);
 
     for (size_t i = 0; lacking && i < d->ledger->ready_len; i++) {
         const struct json *node = d->ledger->find(d->ledger->arg, &kind_node, "",
                                                   d->ledger->ready[i]->name);
 
-        lacking = pod_unoffered(spec, json_at(node, "status", "allocatable"));
+        lacking = pod_unoffered(spec, json_at(node, "status", "allocatable"), NULL, NULL);
     }
     return lacking;
 }
@@ -531,6 +531,9 @@ static const char *keeping_apart(struct decision *d, const struct group *g)
         if (json_at(pod, "spec", "affinity", "podAffinity",
                     "requiredDuringSchedulingIgnoredDuringExecution"))
             return "required podAffinity";
+        if (m->extended)
+            return arena_printf(d->arena, "request for %s",
+                                pod_unoffered(json_get(pod, "spec"), NULL, NULL, NULL));
     }
     return NULL;
 }
@@ -815,8 +818,28 @@ static bool is_kept_away(struct ledger *l, const struct group *g)
     return false;
 }
 
+/* The extended resource of which others hold too much on all nodes with room; NULL: none. */
+static const char *used_up(struct ledger *l, const struct group *g)
+{
+    const char *what = NULL;
+
+    for (const struct member *m = g->first; m && !what; m = m->next)
+        for (size_t i = 0; i < l->ready_len && !what && member_is_unplaced(m); i++)
+            if (place_has_room(l, m, l->ready[i], ROOM_UNHELD) &&
+                place_is_allowed(l, m, l->ready[i], ROOM_EMPTY))
+                what = constraints_used_up(l, m, l->ready[i]);
+    return what;
+}
+
 static const char *kept_away(struct decision *d, const struct group *g)
 {
+    const char *what = used_up(d->ledger, g);
+
+    if (what)
+        return arena_printf(d->arena,
+                            "waiting for resources: where there is room for a pod of it other pods "
+                            "hold the %s it asks for%s",
+                            what, place_in_line(d, g));
     return arena_printf(d->arena,
                         "waiting for other pods: where there is room its affinity, their "
                         "anti-affinity or its topologySpreadConstraints forbid it to run%s",

@@ -7,6 +7,8 @@
 #include <gnutls/x509.h>
 #include <string.h>
 
+#include "base/base64.h"
+
 #define DAY_S ((int64_t)24 * 3600)
 #define SERIAL_BYTES 16
 #define KEY_ID_BYTES 64
@@ -250,4 +252,72 @@ int certificate_make_client(const struct key_pair *authority, const char *user, 
         .name = user, .organization = group, .purpose = GNUTLS_KP_TLS_WWW_CLIENT, .names = none};
 
     return make(authority, &of, now_s, ret_key, ret_certificate, err);
+}
+
+/* --- ssh --- */
+
+#define SSH_KEY_TYPE "ecdsa-sha2-nistp256"
+#define SSH_CURVE "nistp256"
+#define COORDINATE_BYTES 32
+
+/* As ssh writes numbers of bytes and bytes. */
+static void add_part(struct buf *out, const void *data, size_t len)
+{
+    const uint32_t count = htonl((uint32_t)len);
+
+    buf_add(out, &count, sizeof(count));
+    buf_add(out, data, len);
+}
+
+/* Without the zeros that may be before it, and with those that are missing. */
+static void put_coordinate(uint8_t *to, const gnutls_datum_t *number)
+{
+    size_t len = min_size(number->size, COORDINATE_BYTES);
+
+    memcpy(to + COORDINATE_BYTES - len, number->data + number->size - len, len);
+}
+
+static int write_ssh_key(gnutls_x509_privkey_t key, struct buf *out)
+{
+    uint8_t point[1 + 2 * COORDINATE_BYTES] = {4}; /* not compressed */
+    struct buf blob = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES);
+    struct arena a = ARENA_INIT(CERTIFICATE_PEM_LIMIT_BYTES);
+    gnutls_datum_t x = {0}, y = {0}, k = {0};
+    gnutls_ecc_curve_t curve;
+    int r = gnutls_x509_privkey_export_ecc_raw(key, &curve, &x, &y, &k);
+
+    if (r == 0) {
+        size_t len;
+
+        put_coordinate(point + 1, &x);
+        put_coordinate(point + 1 + COORDINATE_BYTES, &y);
+        add_part(&blob, SSH_KEY_TYPE, strlen(SSH_KEY_TYPE));
+        add_part(&blob, SSH_CURVE, strlen(SSH_CURVE));
+        add_part(&blob, point, sizeof(point));
+        buf_addf(out, SSH_KEY_TYPE " %s\n",
+                 blob.failed ? "" : base64_encode(&a, blob.data, blob.len, &len));
+        explicit_bzero(k.data, k.size);
+    }
+    gnutls_free(x.data);
+    gnutls_free(y.data);
+    gnutls_free(k.data);
+    arena_release(&a);
+    buf_release(&blob);
+    return r;
+}
+
+int ssh_key_make(struct buf *ret_key, struct buf *ret_public, struct err *err)
+{
+    gnutls_x509_privkey_t key = NULL;
+    int r = new_key(&key);
+
+    if (r == 0)
+        r = write_key(key, ret_key);
+    if (r == 0)
+        r = write_ssh_key(key, ret_public);
+    if (key)
+        gnutls_x509_privkey_deinit(key);
+    return r == 0 && !ret_key->failed && !ret_public->failed
+               ? 0
+               : err_set(err, ERR_INTERNAL, "%s", r < 0 ? gnutls_strerror(r) : "out of memory");
 }

@@ -32,4 +32,7 @@ int certificate_make_client(const struct key_pair *authority, const char *user, 
                             int64_t now_s, struct buf *ret_key, struct buf *ret_certificate,
                             struct err *err) must_check;
 
+/* A key pair for ssh: PEM, and a line for authorized_keys. */
+int ssh_key_make(struct buf *ret_key, struct buf *ret_public, struct err *err) must_check;
+
 #endif

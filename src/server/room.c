@@ -132,18 +132,18 @@ int room_check_new_group(struct server_request *r, const struct json *group, str
                    object_name(group), why);
 }
 
-/* Extended resources are looked at, not counted. */
+/* The scheduler counts extended resources; here each pod is checked by itself. */
 static const char *not_offered(struct server_request *r, const struct json *pod, const char *node)
 {
     const struct json *spec = json_get(pod, "spec"), *object;
     const struct store_item *item;
     const char *lacking;
 
-    if (!pod_unoffered(spec, NULL))
+    if (!pod_unoffered(spec, NULL, NULL, NULL))
         return NULL;
     item = store_head(server_collection(r->server, &kind_node), node);
     object = item ? blob_parse(r->arena, item->value, NULL) : NULL;
-    lacking = pod_unoffered(spec, json_at(object, "status", "allocatable"));
+    lacking = pod_unoffered(spec, json_at(object, "status", "allocatable"), NULL, NULL);
     return lacking ? arena_printf(r->arena, "node \"%s\" does not offer enough %s", node, lacking)
                    : NULL;
 }

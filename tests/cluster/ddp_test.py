@@ -123,9 +123,11 @@ class Ddp(unittest.TestCase):
         """With a token of its own, rights to jobs of its namespace, and the way to it that the console tells."""
         self.api.create(NOTEBOOKS, {"apiVersion": "tensorstack.dev/v1beta1", "kind": "Notebook", "metadata": {"name": "book"}, "spec": {
             "template": {"spec": {"containers": [{"name": "notebook", "image": "none"}]}}}})
+        self.addCleanup(self.remove_notebook)
         self.api.wait(NOTEBOOKS, lambda found: found["book"].get("status", {}).get("phase") == "Running", "it to run")
         token = subprocess.run([str(KUBECTLS[-1]), "exec", "book-nb", "--", "sh", "-c",
-                                "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | sed -n 's/^JUPYTER_TOKEN=//p' | head -n 1"],
+                                'for p in /proc/[0-9]*; do grep -qz "^MUSTER_POD_UID=$MUSTER_POD_UID" $p/environ && tr "\\0" "\\n" <$p/environ; done 2>/dev/null | '
+                                'sed -n "s/^JUPYTER_TOKEN=//p" | head -n 1'],
                                env=dict(os.environ, HOME=str(self.plane.folder), KUBECONFIG=str(self.plane.config)),
                                capture_output=True, text=True, check=True).stdout.strip()
         self.assertTrue(token)
@@ -149,9 +151,14 @@ class Ddp(unittest.TestCase):
         self.api.patch(NOTEBOOKS + "/book", {"spec": {"suspend": True}})
         self.api.wait(NOTEBOOKS, lambda found: found["book"]["status"]["phase"] == "Paused", "it to be paused")
         self.api.wait(PODS, lambda pods: "book-nb" not in pods, "its pod to be gone")
-        self.api.delete(NOTEBOOKS + "/book")
+        self.remove_notebook()
         for path in ("/api/v1/namespaces/default/serviceaccounts", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"):
             self.api.wait(path, lambda found: "book-nb" not in found, "what was its own to be gone")
+
+    def remove_notebook(self):
+        with contextlib.suppress(Refused):
+            self.api.delete(NOTEBOOKS + "/book")
+        self.api.wait(PODS, lambda pods: "book-nb" not in pods, "its pod to be gone")
 
     def check_accuracy(self, text):
         found = re.findall(r"test accuracy: ([0-9.]+)", text)

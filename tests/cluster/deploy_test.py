@@ -51,6 +51,37 @@ class Deploy(unittest.TestCase):
             wanted["Deployment", "muster-system", "muster-" + program]["spec"]["replicas"] = 3
         self.assertEqual(changed, wanted)
 
+    def test_what_is_around_the_programs_fits_them(self):
+        """Budgets, Services, the network policy and the monitor mean pods and ports that are there."""
+        printed = objects(run(MUSTER, "manifests", "--service-monitor"))
+
+        def of(kind):
+            return {name: o for (k, _, name), o in printed.items() if k == kind}
+
+        def meant(selector, labels):
+            return all(labels.get(k) == v for k, v in selector.items())
+
+        pods = {name: d["spec"]["template"] for name, d in of("Deployment").items()}
+        ports = {name: {p["name"] for c in t["spec"]["containers"] for p in c["ports"]} for name, t in pods.items()}
+
+        def chosen(selector):
+            return {name for name, t in pods.items() if meant(selector, t["metadata"]["labels"])}
+
+        for name, budget in of("PodDisruptionBudget").items():
+            self.assertEqual(chosen(budget["spec"]["selector"]["matchLabels"]), {name})
+            self.assertGreater(of("Deployment")[name]["spec"]["replicas"], budget["spec"]["maxUnavailable"])
+        self.assertEqual(set(of("PodDisruptionBudget")), {"muster-controller", "muster-scheduler"})
+        for service in of("Service").values():
+            of_it = chosen(service["spec"]["selector"])
+            self.assertTrue(of_it)
+            self.assertTrue(any(p["targetPort"] in ports[name] for name in of_it for p in service["spec"]["ports"]), of_it)
+        (policy,) = of("NetworkPolicy").values()
+        self.assertEqual(chosen(policy["spec"]["podSelector"]["matchLabels"]), set(pods))
+        self.assertEqual({p["port"] for rule in policy["spec"]["ingress"] for p in rule["ports"]}, set().union(*ports.values()))
+        (monitor,) = of("ServiceMonitor").values()
+        (watched,) = (s for s in of("Service").values() if meant(monitor["spec"]["selector"]["matchLabels"], s["metadata"]["labels"]))
+        self.assertEqual({e["port"] for e in monitor["spec"]["endpoints"]}, {p["name"] for p in watched["spec"]["ports"]})
+
     def test_it_is_installed_upgraded_and_removed(self):
         plane = ControlPlane()
         self.addCleanup(plane.stop)

@@ -8,9 +8,10 @@ import re
 import socket
 import subprocess
 import threading
+import time
 import unittest
 
-from control_plane import ADMIN, MUSTER, ControlPlane
+from control_plane import ADMIN, MUSTER, PATIENCE_S, ControlPlane
 
 NO_JOBS = "no jobs in namespace default; start one with: muster run FILE\n"
 PLUGIN = """#!/bin/sh
@@ -73,14 +74,18 @@ class Kubeconfig(unittest.TestCase):
         plane = ControlPlane.of(cls)
         run = lambda *what: subprocess.run(["openssl", *what], check=True, capture_output=True, cwd=plane.folder)
         run("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca")
-        run("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "user.key", "-out", "user.csr", "-subj",
-            "/O=system:masters/CN=carol")
-        run("x509", "-req", "-in", "user.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", "user.pem")
+        cls.sign(plane.folder, "user", "/O=system:masters/CN=carol")
         plane.server_options = ["--client-ca-file=%s" % (plane.folder / "ca.pem")]
         plane.start()
         plane.install()
         plane.wait_established()
         plane.kubectl("get", "pj,mj")  # new kinds are not served at once, and kubectl asks again
+
+    @staticmethod
+    def sign(folder, name, subject):
+        for what in (("req", "-newkey", "rsa:2048", "-nodes", "-keyout", name + ".key", "-out", name + ".csr", "-subj", subject),
+                     ("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", name + ".pem")):
+            subprocess.run(["openssl", *what], check=True, capture_output=True, cwd=folder)
 
     def config(self, user, context=None, **cluster):
         """A kubeconfig, whose other context leads nowhere."""
@@ -131,6 +136,31 @@ class Kubeconfig(unittest.TestCase):
                 for what, name in (("certificate", "user.pem"), ("key", "user.key"))}
         self.works(self.config(data))
 
+    def test_a_certificate_that_is_renewed(self):
+        """Somebody without rights first; from the next request on the one in its place."""
+        folder = self.plane.folder
+        self.sign(folder, "nobody", "/CN=nobody")
+
+        def put(name):
+            for end in ("key", "pem"):
+                (folder / ("next." + end)).write_bytes((folder / ("%s.%s" % (name, end))).read_bytes())
+                (folder / ("next." + end)).rename(folder / ("own." + end))
+
+        put("nobody")
+        config = self.config({"client-certificate": "own.pem", "client-key": "own.key"})
+        controller = self.plane.spawn("renewed", MUSTER, "controller", "--no-scheduler", "--namespace", "muster-system", "--kubeconfig",
+                                      str(config.rename(folder / "renewed.kubeconfig")))
+        self.addCleanup(controller.wait)
+        self.addCleanup(controller.terminate)
+        end = time.monotonic() + PATIENCE_S
+        while not any(e["responseStatus"]["code"] == 403 for e in self.plane.audit("nobody")):
+            self.assertIsNone(controller.poll(), controller.log.read_text()[-2000:])
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.2)  # nobody tells of this
+        put("user")
+        leases = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases"
+        self.plane.admin.wait(leases, lambda found: any(l["spec"].get("holderIdentity") for l in found.values()), "it to lead")
+
     def test_the_servers_certificate(self):
         self.works(self.config({"token": ADMIN}, **{"certificate-authority-data": None,
                                                     "certificate-authority": str(self.plane.authority)}))
@@ -150,6 +180,12 @@ class Kubeconfig(unittest.TestCase):
         (self.plane.folder / "plugin").unlink()
         user["exec"]["installHint"] = "get it from the shop"
         self.fails(self.config(user), "get it from the shop")
+
+    def test_a_cluster_without_metrics(self):
+        done = subprocess.run([MUSTER, "top", "--kubeconfig", str(self.config({"token": ADMIN}))], capture_output=True, text=True,
+                              timeout=120)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("this API server measures nothing: it has no metrics.k8s.io", done.stderr)
 
     def test_proxies(self):
         proxy = Proxy()

@@ -27,6 +27,12 @@ if world.rank == 3:
     os._exit(5)
 world.Barrier()
 """
+IN_WORKER = """
+import os
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+print("rank", world.rank, "of", world.allreduce(1), "in", os.environ["HOSTNAME"], "with", os.environ["MARK"], flush=True)
+"""
 LOOP = """
 from mpi4py import MPI
 world = MPI.COMM_WORLD
@@ -51,8 +57,8 @@ class Mpi(unittest.TestCase):
     def setUpClass(cls):
         plane = ControlPlane.of(cls).start(nodes=True).prepare()
         plane.let_in_to_nodes()
-        for name in ("east", "west"):
-            plane.start_node(name=name)
+        for name, address in (("east", "127.0.0.2"), ("west", "127.0.0.3")):
+            plane.start_node("--listen", address + ":0", name=name)
         plane.start_ours()
 
     def tearDown(self):
@@ -85,6 +91,30 @@ class Mpi(unittest.TestCase):
         self.assertEqual([(r[1], r[3], r[7]) for r in ranks], [(str(i), "4", "6") for i in range(4)], lines)
         workers = sorted(p["metadata"]["name"] for p in self.api.get(PODS)["items"] if "worker" in p["metadata"]["name"])
         self.assertEqual([r[5] for r in ranks], [workers[0]] * 2 + [workers[1]] * 2)
+
+    def test_over_ssh(self):
+        """With the sshd of the workers' image, which needs no muster then; the launcher needs no right to start anything."""
+        for name in ("east", "west"):  # pods of one machine share its ports: one worker on each
+            amounts = {"example.com/sshd": "1"}
+            self.api.patch("/api/v1/nodes/%s/status" % name, {"status": {"capacity": amounts, "allocatable": amounts}})
+        what = mpi_job("shell", IN_WORKER, ssh={"sshdPath": "/usr/sbin/sshd"})
+        worker = what["spec"]["replicaSpecs"][1]["template"]["spec"]["containers"][0]
+        worker["resources"] = {"requests": SMALL["requests"], "limits": {**SMALL["limits"], "example.com/sshd": "1"}}
+        worker["env"] = [{"name": "MARK", "value": "it's $HOME \"here\""}]
+        self.api.create(MPI_JOBS, what)
+        self.ended("shell", "Succeeded")
+        lines = self.log("shell").splitlines()
+        pods = {p["metadata"]["name"]: p for p in self.api.get(PODS)["items"]}
+        workers = [pods[n] for n in sorted(pods) if "worker" in n]
+        self.assertEqual({p["status"]["podIP"] for p in workers}, {"127.0.0.2", "127.0.0.3"})
+        self.assertIn("/usr/sbin/sshd", workers[0]["spec"]["containers"][0]["command"])
+        self.assertEqual(sorted(line for line in lines if line.startswith("rank ")), [
+            "rank %d of 4 in %s with it's $HOME \"here\"" % (i, workers[i // 2]["metadata"]["name"]) for i in range(4)], lines)
+        launcher = self.launcher("shell")
+        role = self.api.get("/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles/" + launcher)
+        self.assertEqual([r["resources"] for r in role["rules"]], [["pods"]])
+        self.api.delete(MPI_JOBS + "/shell")
+        self.api.wait("/api/v1/namespaces/default/secrets", lambda found: not found, "its key to be gone")
 
     def test_a_rank_that_fails(self):
         self.api.create(MPI_JOBS, mpi_job("fails", ONE_FAILS))

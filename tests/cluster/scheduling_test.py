@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """kube-scheduler and ours side by side over a `muster node`: each places its own pods and leaves the other's alone; and what
 Kubernetes refuses, and why, stands in the job's sentence."""
+import contextlib
 import time
 import unittest
 
@@ -154,6 +155,92 @@ class Scheduling(unittest.TestCase):
                 return
             time.sleep(0.2)
         self.fail("the policy never held")
+
+
+class Devices(unittest.TestCase):
+    """What device plugins do to a node is seen in its status alone: both schedulers count it, whoever placed what is there."""
+
+    @classmethod
+    def setUpClass(cls):
+        plane = ControlPlane.of(cls).start().prepare_for_jobs()
+        plane.start_scheduler()
+        plane.start_ours()
+
+    def advertise(self, **devices):
+        """As a kubelet does when plugins register, and when they go."""
+        amounts = {{"gpus": "nvidia.com/gpu", "rdma": "rdma/hca"}[k]: v and str(v) for k, v in devices.items()}
+        self.api.patch("/api/v1/nodes/n1/status", {"status": {"capacity": amounts, "allocatable": amounts}})
+
+    def submit(self, name, limits, by_us, **template):
+        what = asking(name)
+        spec = what["spec"]["replicaSpecs"][0]["template"]["spec"]
+        spec["containers"][0]["resources"] = {"limits": limits}
+        spec.update(template)
+        self.api.create(JOBS, ours(what) if by_us else what)
+        self.addCleanup(self.remove, name)
+
+    def remove(self, name):
+        if self.api.get("%s?fieldSelector=metadata.name=%s" % (JOBS, name))["items"]:
+            self.api.delete(JOBS + "/" + name)
+        for pod in self.api.get(PODS)["items"]:  # there is no kubelet, which would end them
+            if pod["metadata"]["name"].startswith(name + "-"):
+                with contextlib.suppress(Refused):  # one that was nowhere is gone already
+                    self.api.delete("%s/%s?gracePeriodSeconds=0" % (PODS, pod["metadata"]["name"]))
+        self.api.wait(PODS, lambda pods: not any(p.startswith(name + "-") for p in pods), "its pods to be gone")
+
+    def bound(self, name):
+        """Nobody runs anything on this node: the place is all there is to see."""
+        return self.api.wait(PODS, lambda pods: next((p for n, p in pods.items() if n.startswith(
+            name + "-") and p["spec"].get("nodeName") == "n1"), None), name + " to be placed")
+
+    def waits(self, name, words):
+        self.api.wait(JOBS, lambda jobs: words in jobs[name].get("status", {}).get("message", ""), "%s to say %r" % (name, words))
+
+    def test_gpus(self):
+        one = {"nvidia.com/gpu": "1"}
+        self.submit("none", one, True)
+        self.waits("none", "can never fit: asks 1 GPU")
+        self.advertise(gpus=2)
+        self.bound("none")
+        self.submit("theirs", one, False)
+        self.bound("theirs")
+        self.submit("third", one, True)
+        self.waits("third", "needs 1 GPU, 0 of 2 GPU is free")
+        self.submit("fourth", one, False)
+        self.waits("fourth", "Insufficient nvidia.com/gpu")
+        self.remove("fourth")
+        self.remove("theirs")
+        self.bound("third")
+
+    def test_rdma(self):
+        one = {"rdma/hca": "1"}
+        self.submit("ahead", one, True)
+        self.waits("ahead", "can never fit: no node offers enough rdma/hca")
+        self.advertise(rdma=2)
+        self.bound("ahead")
+        self.submit("beside", one, False)
+        self.bound("beside")
+        self.submit("behind", one, True)
+        self.waits("behind", "other pods hold the rdma/hca it asks for")
+        self.submit("late", one, False)
+        self.waits("late", "Insufficient rdma/hca")
+        self.remove("late")
+        self.remove("ahead")
+        self.bound("behind")
+
+    def test_runtime_classes(self):
+        """Carried into the pod, where the cluster's own admission adds what the class costs; that is counted, too."""
+        classes = "/apis/node.k8s.io/v1/runtimeclasses"
+        self.api.create(classes, {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "boxed"},
+                                  "handler": "boxed", "overhead": {"podFixed": {"cpu": "60"}}})
+        self.addCleanup(self.api.delete, classes + "/boxed")
+        self.submit("boxed", {"cpu": "3"}, True, runtimeClassName="boxed")
+        pod = self.bound("boxed")
+        self.assertEqual((pod["spec"]["runtimeClassName"], pod["spec"]["overhead"]), ("boxed", {"cpu": "60"}))
+        self.submit("plain", {"cpu": "3"}, True)
+        self.waits("plain", "needs 3 CPU, 1 of 64 CPU is free")
+        self.submit("unknown", {"cpu": "1"}, True, runtimeClassName="absent")
+        self.waits("unknown", 'RuntimeClass "absent" not found')
 
 
 if __name__ == "__main__":

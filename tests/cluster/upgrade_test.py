@@ -89,7 +89,7 @@ class Upgrade(unittest.TestCase):
         self.assertEqual(self.api.get(PODS)["items"], [])
         self.end(*programs)
         text = subprocess.run([MUSTER, "manifests"], check=True, capture_output=True, text=True).stdout
-        plane.kubectl("delete", "--wait=true", "--timeout=240s", "-f", "-", text=text)
+        plane.kubectl("delete", "--ignore-not-found", "--wait=true", "--timeout=240s", "-f", "-", text=text)
         for path in (PODS, SERVICES):
             self.api.wait(path, lambda found: set(found) <= {"kubernetes"}, "nothing at " + path)
         self.assertEqual(plane.kubectl("get", *OF_IT, "-o", "name").stdout, "")

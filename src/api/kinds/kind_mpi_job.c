@@ -72,9 +72,10 @@ static const struct field replica_spec_fields[] = {
     {0}};
 
 static const struct field ssh_fields[] = {
-    F_STR("sshAuthMountPath", "Where keys are mounted, on clusters that use ssh.",
+    F_STR("sshAuthMountPath", "Where keys are mounted; /root/.ssh when absent.",
           .alias = "authMountPath"),
-    F_STR("sshdPath", "Where sshd is in the workers' image, on clusters that use ssh."),
+    F_STR("sshdPath", "Where sshd is in the workers' image, as an absolute path. Absent: programs "
+                      "are started through the API."),
     {0}};
 
 static const struct field run_policy_fields[] = {
@@ -178,7 +179,8 @@ static const struct field spec_fields[] = {
            .rules = replica_spec_rules, KEYED_BY("type"), .max_items = 2),
     F_OBJ("mpiConfig", mpi_config_fields, "What mpirun starts, and how.", .flags = FIELD_IMMUTABLE),
     F_OBJ("ssh", ssh_fields,
-          "For clusters that use ssh; not used where programs are started through the API.",
+          "On a cluster programs are started by ssh where sshdPath is set; on one machine they are "
+          "started through the API.",
           .flags = FIELD_IMMUTABLE, IGNORED("programs are started through the API, without ssh")),
     JOB_FIELD_RUN_MODE,
     F_OBJ("runPolicy", run_policy_fields, "How long, how often, and what remains."),

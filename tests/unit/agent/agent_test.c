@@ -244,10 +244,11 @@ static void tokens_are_renewed_in_time(void **state)
     static const int64_t hour_ms = INT64_C(3600000);
 
     (void)state;
-    assert_int_equal(pod_token_due_ms(1000, 1000 + 10 * hour_ms), 1000 + 8 * hour_ms);
-    assert_int_equal(pod_token_due_ms(1000, 1000 + 8760 * hour_ms), 1000 + 24 * hour_ms);
-    assert_int_equal(pod_token_due_ms(1000, 500), 61000);
+    assert_int_equal(pod_token_due_ms(1000, 10 * 3600), 1000 + 8 * hour_ms);
+    assert_int_equal(pod_token_due_ms(1000, INT64_C(8760) * 3600), 1000 + 24 * hour_ms);
+    assert_int_equal(pod_token_due_ms(1000, 10), 61000);
     assert_int_equal(pod_token_due_ms(1000, 0), 61000);
+    assert_int_equal(pod_token_due_ms(1000, INT64_MAX), 1000 + 24 * hour_ms);
 }
 
 /* Its next report would be due in two minutes. */

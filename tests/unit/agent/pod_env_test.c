@@ -27,9 +27,10 @@ static int setup(void **state)
 {
     static struct fixture f;
 
-    f = (struct fixture){.arena = ARENA_INIT(LIMIT),
-                         .machine = {.env = daemon_env, .allocatable = {.cpu_milli = 16000}},
-                         .err = ERR_INIT};
+    f = (struct fixture){
+        .arena = ARENA_INIT(LIMIT),
+        .machine = {.env = daemon_env, .address = "127.0.0.1", .allocatable = {.cpu_milli = 16000}},
+        .err = ERR_INIT};
     *state = &f;
     return 0;
 }

@@ -141,12 +141,12 @@ static const char pod_text[] = "{\"metadata\":{\"name\":\"p\",\"uid\":\"u\"},\"s
 static const struct json *settle(struct arena *a, const struct json *pod, const struct pod_run *run,
                                  const struct pod_failure *f)
 {
-    const struct json *patch = pod_status_patch(a, pod, run, f, 5000);
+    const struct json *patch = pod_status_patch(a, pod, run, f, "127.0.0.1", 5000);
 
     assert_non_null(patch);
     assert_string_equal(json_string(json_at(patch, "metadata", "uid"), ""), "u");
     pod = patch_merge(a, pod, patch);
-    assert_null(pod_status_patch(a, pod, run, f, 5000));
+    assert_null(pod_status_patch(a, pod, run, f, "127.0.0.1", 5000));
     return pod;
 }
 
@@ -204,8 +204,8 @@ static void what_is_not_known_is_not_said(void **state)
     struct pod_run run = run_of(ALIVE, &c);
 
     (void)state;
-    assert_null(pod_status_patch(&a, parse(&a, pod_text), NULL, NULL, 5000));
-    assert_null(pod_status_patch(&a, parse(&a, pod_text), &run, NULL, 5000));
+    assert_null(pod_status_patch(&a, parse(&a, pod_text), NULL, NULL, "127.0.0.1", 5000));
+    assert_null(pod_status_patch(&a, parse(&a, pod_text), &run, NULL, "127.0.0.1", 5000));
     arena_release(&a);
 }
 
@@ -239,7 +239,7 @@ static void the_evicted_fail_however_they_end(void **state)
 
     (void)state;
     pod = patch_merge(&a, pod, pod_status_eviction(&a, pod, &f));
-    assert_null(pod_status_patch(&a, pod, &run, NULL, 5000)); /* it runs still */
+    assert_null(pod_status_patch(&a, pod, &run, NULL, "127.0.0.1", 5000)); /* it runs still */
     assert_string_equal(json_string(json_at(pod, "status", "phase"), ""), "Running");
     run = run_of(DEAD, &c);
     run.alive = true; /* its supervisor ends last */

@@ -154,6 +154,44 @@ static void workers_wait_unless_they_have_a_command(void **state)
     world_release(&w);
 }
 
+/* By the API where pods share a network, as ports would be shared, too. */
+static void programs_are_started_by_ssh_where_it_is_asked_for(void **state)
+{
+    static const char ssh[] = "'ssh':{'sshdPath':'/opt/sshd','sshAuthMountPath':'/keys'}";
+    static const char mounted[] = "{\"name\":\"mpi-ssh\",\"mountPath\":\"/keys\"}";
+    const struct json *worker, *role = NULL, *secret = NULL;
+    struct world w;
+
+    (void)state;
+    submit(&w, 1, ssh);
+    world_settle(&w);
+    assert_int_equal(world_now(&w, WORLD_OTHERS)->len, 3);
+    assert_null(strstr(compact(&w, launcher_pod(&w)), "ssh"));
+    world_release(&w);
+    submit(&w, 1, ssh);
+    w.shared_network = false;
+    world_settle(&w);
+    worker = json_first(json_at(world_pod(&w, "worker", 0), "spec", "containers"));
+    assert_string_equal(json_string(json_index(json_get(worker, "command"), 0), ""), "/bin/sh");
+    assert_string_equal(json_string(json_index(json_get(worker, "command"), 5), ""), "/opt/sshd");
+    assert_non_null(strstr(compact(&w, worker), mounted));
+    assert_non_null(strstr(compact(&w, launcher_pod(&w)), mounted));
+    assert_non_null(strstr(compact(&w, launcher_pod(&w)), "\"--ssh=/keys\""));
+    assert_non_null(strstr(compact(&w, launcher_pod(&w)), "\"secretName\":\"mnist-40c14-ssh\""));
+    for (size_t i = 0; i < world_now(&w, WORLD_OTHERS)->len; i++) {
+        const struct json *o = world_now(&w, WORLD_OTHERS)->items[i];
+
+        if (json_string_is(json_get(o, "kind"), "Secret"))
+            secret = o;
+        if (json_string_is(json_get(o, "kind"), "Role"))
+            role = o;
+    }
+    assert_string_equal(object_name(secret), "mnist-40c14-ssh");
+    assert_true(json_string_is(json_get(secret, "type"), MPI_SECRET_TYPE));
+    assert_int_equal(json_len(json_get(role, "rules")), 1);
+    world_release(&w);
+}
+
 static void a_launcher_of_ones_own_is_filled_up(void **state)
 {
     const struct json *c;
@@ -651,6 +689,7 @@ int main(void)
         cmocka_unit_test(workers_come_first_and_the_launcher_with_them),
         cmocka_unit_test(the_launcher_is_made_of_the_worker),
         cmocka_unit_test(workers_wait_unless_they_have_a_command),
+        cmocka_unit_test(programs_are_started_by_ssh_where_it_is_asked_for),
         cmocka_unit_test(a_launcher_of_ones_own_is_filled_up),
         cmocka_unit_test(a_launchers_only_container_needs_no_name),
         cmocka_unit_test(the_launcher_may_reach_this_jobs_workers_only),

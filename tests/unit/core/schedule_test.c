@@ -549,6 +549,66 @@ static void extended_resources_need_a_node_that_offers_them(void **state)
     cluster_release(&c);
 }
 
+#define RDMA_NODE(name, devices)                                                                   \
+    "{'metadata':{'name':'" name "'},'status':{'allocatable':{'cpu':'8','memory':'8Gi'" devices    \
+    "},'conditions':[{'type':'Ready','status':'True'}]}}"
+
+/* As many as device plugins advertise, over all pods of a node, and no more. */
+static void extended_resources_are_counted(void **state)
+{
+    static const char asks[] = "{'cpu':'1','rdma/hca':'1'}";
+    struct json *offers;
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node_text(&c, RDMA_NODE("n1", ",'rdma/hca':'2'"));
+    add_node_text(&c, RDMA_NODE("n2", ""));
+    add_pod(&c, "", "a", 9, 1, asks);
+    add_pod(&c, "", "b", 8, 1, asks);
+    add_pod(&c, "", "c", 7, 1, asks);
+    add_pod(&c, "", "d", 6, 1, "{'cpu':'1'}");
+    add_pod(&c, "", "e", 5, 1, "{'cpu':'1','amd.com/gpu':1}");
+    assert_int_equal(settle(&c), 3);
+    assert_string_equal(node_of(&c, "a"), "n1");
+    assert_string_equal(node_of(&c, "b"), "n1");
+    assert_string_equal(node_of(&c, "c"), "");
+    assert_string_equal(told(&c, "c"),
+                        "waiting for resources: where there is room for a pod of it other pods "
+                        "hold the rdma/hca it asks for");
+    assert_string_equal(told(&c, "e"), "can never fit: no node offers enough amd.com/gpu");
+    /* plugins that start later change nothing of the node but this */
+    offers = json_get_mut(json_get_mut(cluster_edit(&c, NODES, "n2"), "status"), "allocatable");
+    json_set_string(&c.arena, offers, "rdma/hca", "1");
+    json_set_string(&c.arena, offers, "amd.com/gpu", "1");
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(node_of(&c, "e"), "n2");
+    assert_string_equal(node_of(&c, "c"), "n2");
+    cluster_release(&c);
+}
+
+/* Members of one group count against each other. */
+static void a_gang_gets_its_extended_resources_whole(void **state)
+{
+    static const char asks[] = "{'cpu':'1','rdma/hca':'2'}";
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node_text(&c, RDMA_NODE("n1", ",'rdma/hca':'4'"));
+    add_pod(&c, "g", "g-0", 9, 3, asks);
+    add_pod(&c, "g", "g-1", 9, 3, asks);
+    add_pod(&c, "g", "g-2", 9, 3, asks);
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "g-0"),
+                        "can never fit: its request for rdma/hca lets 2 of 3 pods run at once "
+                        "(what helps: fewer replicas or more nodes)");
+    add_node_text(&c, RDMA_NODE("n2", ",'rdma/hca':'3'"));
+    assert_int_equal(settle(&c), 3);
+    assert_string_equal(node_of(&c, "g-2"), "n2");
+    cluster_release(&c);
+}
+
 #define SHARING_NODE(name, whole, shared, each)                                                    \
     "{'metadata':{'name':'" name "','annotations':{'muster.dev/gpus':'" whole                      \
     "','muster.dev/shared-gpus':'" shared "'}},'status':{'allocatable':{'cpu':'8','memory':'8Gi'," \
@@ -3669,6 +3729,8 @@ int main(void)
         cmocka_unit_test(pods_that_keep_each_other_away_need_nodes),
         cmocka_unit_test(what_helps_on_a_clusters_node_is_no_option_of_muster_up),
         cmocka_unit_test(extended_resources_need_a_node_that_offers_them),
+        cmocka_unit_test(extended_resources_are_counted),
+        cmocka_unit_test(a_gang_gets_its_extended_resources_whole),
         cmocka_unit_test(several_nodes),
         cmocka_unit_test(who_asks_for_one_node_is_told_of_it),
         cmocka_unit_test(who_asks_for_a_full_node_is_told_who_holds_it),

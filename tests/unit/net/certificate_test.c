@@ -215,6 +215,26 @@ static void a_server_does_not_outlast_its_authority(void **state)
     texts_release(&server);
 }
 
+/* The coordinates of its point have 32 bytes each, however gnutls writes them. */
+static void keys_for_ssh_have_one_length(void **state)
+{
+    static const char begin[] =
+        "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABB";
+
+    (void)state;
+    for (int i = 0; i < 64; i++) {
+        struct buf key = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES);
+        struct buf line = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES);
+
+        assert_int_equal(ssh_key_make(&key, &line, NULL), 0);
+        assert_memory_equal(key.data, "-----BEGIN PRIVATE KEY-----\n", 28);
+        assert_memory_equal(line.data, begin, strlen(begin));
+        assert_int_equal(line.len, strlen("ecdsa-sha2-nistp256 ") + 140 + 1);
+        buf_release(&key);
+        buf_release(&line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +243,7 @@ int main(void)
         cmocka_unit_test(an_authority_is_good_until_its_last_year),
         cmocka_unit_test(a_renewed_authority_is_the_old_one),
         cmocka_unit_test(a_server_does_not_outlast_its_authority),
+        cmocka_unit_test(keys_for_ssh_have_one_length),
     };
 
     return cmocka_run_group_tests_name("net/certificate", tests, NULL, NULL);
