@@ -8,6 +8,7 @@ import shutil
 import tempfile
 
 import app_client
+import gpu_stand_in
 import harness
 
 NOTEBOOKS = "/apis/tensorstack.dev/v1beta1/namespaces/default/notebooks"
@@ -49,7 +50,8 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
     def setUpClass(cls):
         cls.programs = tempfile.mkdtemp(prefix="muster-programs-")
         os.chmod(cls.programs, 0o755)
-        cls.environment = {"PATH": f"{cls.programs}:/usr/bin:/bin", "HOME": cls.programs}
+        gpu_stand_in.write(pathlib.Path(cls.programs))
+        cls.environment = {"PATH": f"{cls.programs}:/usr/bin:/bin", "HOME": cls.programs, "LD_LIBRARY_PATH": cls.programs}
         os.environ.pop("VIRTUAL_ENV", None)
         super().setUpClass()
 
@@ -253,6 +255,28 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
         self.patch("nb", {"suspend": True})
         self.wait_phase("nb-two", "Running")
         self.daemon.wait_for(groups, lambda found: len(found) == 1 or None, "the paused one's group to be gone")
+
+    def test_gpus_are_counted_and_given(self):
+        first, second = (notebook(name) for name in ("nb-two", "nb"))
+        for one, gpus in ((first, "2"), (second, "1")):
+            one["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": gpus}}
+        self.daemon.call("POST", NOTEBOOKS, first)
+        self.wait_phase("nb-two", "Running")
+        pod = self.daemon.call("GET", f"{harness.PODS.format(ns='default')}/nb-two-nb")
+        self.assertEqual(pod["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"], "2")
+        self.daemon.call("POST", NOTEBOOKS, second)
+        self.daemon.wait_for(NOTEBOOKS, lambda found: "0 of 2 GPU is free" in found["nb"].get("status", {}).get(
+            "message", "") or None, "it to say that no GPU is free")
+        self.patch("nb-two", {"suspend": True})
+        self.wait_phase("nb", "Running")
+        # Its own only, which a job takes into account too.
+        self.assertEqual(self.tell("sh", "-c", "echo $CUDA_VISIBLE_DEVICES")["out"], "0\n")
+        job = harness.job("wants", ["sh", "-c", "echo sees $CUDA_VISIBLE_DEVICES"], 1)
+        job["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["resources"]["limits"] = {"nvidia.com/gpu": "1"}
+        self.daemon.call("POST", harness.JOBS.format(ns="default"), job)
+        self.daemon.wait_phase("wants", "Succeeded")
+        self.assertIn("sees 1", self.daemon.log(next(iter(self.daemon.pods("wants")))))
+        self.daemon.cli("rm", "wants")
 
     def test_kubeflows_notebooks_are_ours(self):
         theirs = "/apis/kubeflow.org/v1/namespaces/default/notebooks"
