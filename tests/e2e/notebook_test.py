@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+import unittest
 
 import app_client
 import gpu_stand_in
@@ -255,6 +256,25 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
         self.patch("nb", {"suspend": True})
         self.wait_phase("nb-two", "Running")
         self.daemon.wait_for(groups, lambda found: len(found) == 1 or None, "the paused one's group to be gone")
+
+    @unittest.skipUnless(os.geteuid() == 0, "an ordinary user's pods are all that user")
+    def test_a_job_made_in_it_may_write_what_its_folder_lets_all_users_write(self):
+        self.start()
+        own = self.enter("/notebook/default/nb/")
+        muster = os.environ.get("MUSTER_BIN", str(harness.ROOT / "build/muster"))
+
+        def write(name):
+            return self.tell(muster, "run", "--name", name, "--volume", "work:/t9k/mnt", "--cpus", "10m", "--memory", "16Mi",
+                             "--", "sh", "-c", "echo new >/t9k/mnt/top-$0 && echo new >/t9k/mnt/made/file", name, own=own)["out"]
+        self.tell("sh", "-c", "mkdir made && echo old >made/file", own=own)
+        said = write("refused")
+        self.assertRegex(said, 'in claim "work" user 20010000[0-9]+ may not write what root made \\(made\\); chmod -R a\\+rwX')
+        # The folder itself is everybody's, and root reads and changes whatever they make.
+        self.assertEqual(self.tell("sh", "-c", "cat top-refused && echo more >>top-refused", own=own)["out"], "new\n")
+        self.tell("chmod", "-R", "a+rwX", "made", own=own)
+        write("let")
+        self.assertEqual(self.tell("cat", "made/file", own=own)["out"], "new\n")
+        self.daemon.cli("rm", "refused", "let")
 
     def test_gpus_are_counted_and_given(self):
         first, second = (notebook(name) for name in ("nb-two", "nb"))

@@ -7,25 +7,13 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import {
-  JOBS,
-  PODS,
-  ROOT,
-  row,
-  shot,
-  testNoComplaints,
-  within,
-  withConsole,
-} from "./harness.mjs";
+import { JOBS, PODS, ROOT, row, shot, testNoComplaints, within, withConsole } from "./harness.mjs";
 
 const JUPYTER = path.join(ROOT, "build/jupyter/bin");
 process.env.PATH = `${JUPYTER}:${ROOT}/build/bin:${process.env.PATH}`;
 
 const PROGRAMS = path.join(ROOT, "tests/e2e/programs");
-const PROGRAM = fs.readFileSync(
-  path.join(PROGRAMS, "torch_mnist_trainingjob.py"),
-  "utf8",
-);
+const PROGRAM = fs.readFileSync(path.join(PROGRAMS, "torch_mnist_trainingjob.py"), "utf8");
 const MPI = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/mpijobs";
 
 // The tutorial's job (facts 7.4) for a machine without GPUs.
@@ -124,14 +112,12 @@ const home = () => path.join(shared.daemon.data, "volumes/default/mnist");
 /** Until a file of the Notebook's home holds this. */
 async function holds(name, wanted) {
   const at = path.join(home(), name);
-  const right = () =>
-    fs.existsSync(at) && wanted.test(fs.readFileSync(at, "utf8"));
+  const right = () => fs.existsSync(at) && wanted.test(fs.readFileSync(at, "utf8"));
   const watcher = fs.watch(home());
   try {
     await within(
       (async () => {
-        while (!right())
-          await new Promise((resolve) => watcher.once("change", resolve));
+        while (!right()) await new Promise((resolve) => watcher.once("change", resolve));
       })(),
       `${name} to hold ${wanted}`,
     );
@@ -147,10 +133,7 @@ async function openNotebook(page) {
     page.locator("tbody tr").getByRole("link", { name: "打开" }).click(),
   ]);
   // 点击左上角的 +: what was open the last time is open again
-  await lab
-    .locator('[data-jp-item-name="new-launcher"] >> visible=true')
-    .first()
-    .click();
+  await lab.locator('[data-jp-item-name="new-launcher"] >> visible=true').first().click();
   await lab.locator(".jp-LauncherCard >> visible=true").first().waitFor();
   return lab;
 }
@@ -161,9 +144,7 @@ async function terminal(lab) {
       hasText: "Terminal",
     })
     .click();
-  await lab
-    .locator(".jp-Terminal .xterm-helper-textarea")
-    .waitFor({ state: "attached" });
+  await lab.locator(".jp-Terminal .xterm-helper-textarea").waitFor({ state: "attached" });
   return async (line) => {
     await lab.locator(".jp-Terminal .xterm-screen").click();
     await lab.keyboard.type(`${line}\n`);
@@ -203,10 +184,7 @@ test("from the Notebook to the trained model", async () => {
   await name.fill("torch_mnist_trainingjob.py");
   await lab.locator(".jp-Dialog .jp-mod-accept").click();
   await holds("torch_mnist_trainingjob.py", /destroy_process_group/);
-  assert.equal(
-    fs.readFileSync(path.join(home(), "torch_mnist_trainingjob.py"), "utf8"),
-    PROGRAM,
-  );
+  assert.equal(fs.readFileSync(path.join(home(), "torch_mnist_trainingjob.py"), "utf8"), PROGRAM);
   await shot(lab, "tutorial-003-jupyterlab");
 
   // 创建 Job > PyTorch，点击预览 YAML，粘贴，创建
@@ -228,30 +206,19 @@ test("from the Notebook to the trained model", async () => {
       }),
     );
   }, YAML);
-  await page
-    .getByRole("dialog")
-    .getByRole("button", { name: "应用到表单" })
-    .click();
+  await page.getByRole("dialog").getByRole("button", { name: "应用到表单" }).click();
   await page.getByRole("button", { name: "创建", exact: true }).click();
 
   // 待 Job 开始运行之后，点击其名称进入详情页面；副本的日志；TensorBoard 右侧的 Running
   await row(page, "mnist").getByText("Running").waitFor();
-  await row(page, "mnist")
-    .getByRole("link", { name: "mnist", exact: true })
-    .click();
+  await row(page, "mnist").getByRole("link", { name: "mnist", exact: true }).click();
   const field = page.locator(".facts > div, .basics > div", {
     hasText: "TensorBoard",
   });
   await field.getByRole("link", { name: "Running" }).waitFor();
-  await page
-    .locator(".tabs")
-    .getByRole("link", { name: "副本", exact: true })
-    .click();
-  await page
-    .locator("tbody")
-    .getByRole("link", { name: "日志" })
-    .first()
-    .click();
+  await page.locator(".tabs").getByRole("link", { name: "副本", exact: true }).click();
+  await page.getByRole("button", { name: /^更多信息 mnist-.*-node-0$/ }).click();
+  await page.getByRole("menuitem", { name: "日志", exact: true }).click();
   await page
     .getByText(/epoch \d+\/10 with val loss/)
     .first()
@@ -270,20 +237,13 @@ test("from the Notebook to the trained model", async () => {
   await daemon.phase("mnist", "Succeeded", JOBS);
   await page.getByText("Done").first().waitFor();
   const pods = await daemon.api("GET", PODS);
-  const trained = pods.items.find(
-    (one) =>
-      one.metadata.name.startsWith("mnist-") &&
-      !one.metadata.name.endsWith("-nb"),
-  );
+  const trained = pods.items.find((one) => one.metadata.name.endsWith("-node-0"));
   const log = await daemon.ask("GET", `${PODS}/${trained.metadata.name}/log`, {
     Authorization: `Bearer ${daemon.token}`,
   });
-  assert.equal(
-    [...log.text.matchAll(/rank \d of 4 as user 1000 in \/t9k\/mnt/g)].length,
-    4,
-  );
-  const accuracies = [...log.text.matchAll(/test accuracy: ([0-9.]+)/g)].map(
-    (one) => Number(one[1]),
+  assert.equal([...log.text.matchAll(/rank \d of 4 as user 1000 in \/t9k\/mnt/g)].length, 4);
+  const accuracies = [...log.text.matchAll(/test accuracy: ([0-9.]+)/g)].map((one) =>
+    Number(one[1]),
   );
   assert.equal(accuracies.length, 4);
   for (const one of accuracies) assert.ok(one > 0.4, `accuracy ${one}`); // guessing: 0.1
@@ -309,10 +269,7 @@ test("from the Notebook to the trained model", async () => {
     await typed(`kubectl get ${plural} ${name} -o yaml`, /phase: Succeeded/);
     await typed(`kubectl describe ${plural} ${name}`, /Events:[\s\S]*Normal/);
     await typed("kubectl get pods", pods);
-    await typed(
-      `kubectl get events --field-selector involvedObject.name=${name}`,
-      /Normal/,
-    );
+    await typed(`kubectl get events --field-selector involvedObject.name=${name}`, /Normal/);
     const log = `kubectl logs $(kubectl get pods -o name | grep ${name} | grep -e -0 -e launcher | head -1)`;
     await typed(log, /hello/);
     await typed("kubectl delete -f job.yaml", new RegExp(`${name}" deleted`));
@@ -330,10 +287,7 @@ test("from the Notebook to the trained model", async () => {
     "model_state_dict.pt",
     "torch_mnist_trainingjob.py",
   ]);
-  assert.match(
-    fs.readdirSync(path.join(moved, "log")).join(),
-    /^events\.out\.tfevents\./,
-  );
+  assert.match(fs.readdirSync(path.join(moved, "log")).join(), /^events\.out\.tfevents\./);
   // It is a model: torch reads it, and it has the network's ten classes.
   const read = spawnSync(path.join(ROOT, "build/venv/bin/python"), [
     "-c",
@@ -348,10 +302,7 @@ test("a kernel outlives the daemon, and the page connects again by itself", asyn
   const { daemon } = shared;
   const page = await shared.browser.page(daemon, { allow: [/./] }); // it misses the daemon too
   const lab = await openNotebook(page);
-  await lab
-    .locator('.jp-LauncherCard[data-category="Notebook"]:visible')
-    .first()
-    .click();
+  await lab.locator('.jp-LauncherCard[data-category="Notebook"]:visible').first().click();
   const cell = lab.locator(
     ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell.jp-mod-active .cm-content",
   );
@@ -360,8 +311,7 @@ test("a kernel outlives the daemon, and the page connects again by itself", asyn
     await lab.keyboard.insertText(code);
     await lab.keyboard.press("Shift+Enter");
   };
-  const says = (text) =>
-    lab.locator(".jp-OutputArea-output", { hasText: text }).waitFor();
+  const says = (text) => lab.locator(".jp-OutputArea-output", { hasText: text }).waitFor();
   await run(
     [
       "import os, time",
