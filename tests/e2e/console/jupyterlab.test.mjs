@@ -229,7 +229,7 @@ test("from the Notebook to the trained model", async () => {
     page.waitForEvent("popup"),
     field.getByRole("link", { name: "Running" }).click(),
   ]);
-  await board.getByText("val/accuracy").first().waitFor();
+  await board.getByText("/accuracy").first().waitFor(); // TensorBoard draws val and /accuracy apart
   await shot(board, "tutorial-003-tensorboard");
   await board.close();
 

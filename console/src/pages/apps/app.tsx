@@ -43,7 +43,7 @@ function Overview(props: { app: App; pods: Pod[] }) {
   return (
     <>
       <h2>{t("conditions")}</h2>
-      <div class="scroll-x">
+      <div class="scroll-x" tabIndex={0} role="region" aria-label={t("conditions")}>
         <ConditionTable conditions={app.status?.conditions ?? []} />
       </div>
       <h2>{t("events")}</h2>
