@@ -113,7 +113,7 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
         self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: True if not pods else None)
         self.patch("nb", {"suspend": False})
         self.wait_phase("nb", "Running")
-        self.assertEqual(self.tell("ls")["out"], "kept\n")
+        self.assertEqual(self.tell("ls", "kept")["out"], "kept\n")
 
     def test_other_users_of_the_machine_have_no_token(self):
         port = self.start()["status"]["port"]
@@ -256,6 +256,18 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
         self.patch("nb", {"suspend": True})
         self.wait_phase("nb-two", "Running")
         self.daemon.wait_for(groups, lambda found: len(found) == 1 or None, "the paused one's group to be gone")
+
+    @unittest.skipUnless(os.geteuid() == 0, "an ordinary user's pods are all that user")
+    def test_it_is_the_user_its_manifest_names(self):
+        what = notebook("nb")
+        what["spec"]["template"]["spec"]["securityContext"] = {"runAsUser": 1000, "runAsGroup": 1000}
+        self.daemon.call("POST", NOTEBOOKS, what)
+        self.wait_phase("nb", "Running")
+        own = self.enter("/notebook/default/nb/")
+        self.assertEqual(self.tell("sh", "-c", "id -u; id -g; touch mine; stat -c %u mine; pwd", own=own)["out"].split(),
+                         ["1000", "1000", "1000", "/t9k/mnt"])
+        self.assertNotIn("allow-root", str(self.tell(own=own)["options"]))
+        self.assertIn("nb-nb", self.tell(str(KUBECTL), "get", "pods", own=own)["out"])
 
     @unittest.skipUnless(os.geteuid() == 0, "an ordinary user's pods are all that user")
     def test_a_job_made_in_it_may_write_what_its_folder_lets_all_users_write(self):
