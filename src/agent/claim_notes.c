@@ -71,7 +71,8 @@ static const char *note_of_others(struct arena *a, const struct container_identi
     size_t looked_at = 0, named = 0;
     struct stat st;
 
-    while (d && looked_at++ < ENTRIES_LOOKED_AT && named < ENTRIES_NAMED && (e = readdir(d)) != NULL)
+    while (d && looked_at++ < ENTRIES_LOOKED_AT && named < ENTRIES_NAMED &&
+           (e = readdir(d)) != NULL)
         if (is_of_others(id, dirfd(d), e->d_name, &st)) {
             names = names ? arena_printf(a, "%s, %s", names, e->d_name)
                           : arena_strdup(a, e->d_name);

@@ -27,7 +27,8 @@ static const struct option_spec options[] = {
  * environment whose python is gone (the machine was upgraded) is made anew. */
 static const char script[] =
     "V=$" JUPYTER_VARIABLE "; clear=; end() { echo \"$2\"; exit \"$1\"; }; "
-    "install() { said=$(\"$V/bin/python\" -m pip --disable-pip-version-check install -q \"$@\" 2>&1)"
+    "install() { said=$(\"$V/bin/python\" -m pip --disable-pip-version-check install -q \"$@\" "
+    "2>&1)"
     " && return; printf '%s\\n' \"$said\" >&2; case $said in "
     "*'No space left'*|*'Disk quota'*) end 15 \"$V\";; "
     "*onnection*|*'timed out'*|*ProxyError*|*SSLError*) end 14;; "
@@ -56,8 +57,7 @@ static const struct setup_problem {
      "check the network; HTTPS_PROXY names a proxy, PIP_INDEX_URL a mirror"},
     {15, "the disk is full", "JupyterLab takes about 300 MB: free some room and run it again"},
     {16, "the package index has no JupyterLab for this Python",
-     "a newer python3 first in PATH may help; PIP_INDEX_URL or pip.conf may name another index than "
-     "PyPI"},
+     "PIP_INDEX_URL or pip.conf names another index than PyPI, or python3 is too old or new"},
     {17, "pip could not install JupyterLab, as it says above",
      "nothing is lost: mend it and run it again"},
     {18, "JupyterLab is installed but does not run, as it says above",
@@ -91,7 +91,8 @@ static void install(const char *venv, struct err *err)
     (void)fflush(stdout);
     status = run_script(said);
     if (status == 0) {
-        printf(words("JupyterLab %s is there; Notebooks that wait for it start within 5 minutes\n"), said);
+        printf(words("JupyterLab %s is there; Notebooks that wait for it start within 5 minutes\n"),
+               said);
         return;
     }
     for (size_t i = 0; i < ELEMS(problems); i++)
@@ -113,8 +114,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
         err_set(&err, ERR_BAD_REQUEST, words("say what to do: muster notebook --setup"));
         err_hint(&err, words("Notebooks themselves are made in the console or with kubectl apply"));
     } else if (!venv) {
-        err_set(&err, ERR_BAD_REQUEST,
-                words("HOME is not set: JupyterLab is installed below it"));
+        err_set(&err, ERR_BAD_REQUEST, words("HOME is not set: JupyterLab is installed below it"));
     } else {
         install(venv, &err);
     }
