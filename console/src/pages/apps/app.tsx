@@ -2,7 +2,7 @@
 import { appPage, type App } from "../../data/apps.ts";
 import { corePath, kindPath, NOTEBOOKS, TENSORBOARDS } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
-import type { Event, Job, Pod } from "../../data/types.ts";
+import type { Event, Pod } from "../../data/types.ts";
 import { tc, texts, translator } from "../../i18n/index.ts";
 import { lazy } from "../../lazy.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
@@ -94,7 +94,7 @@ export default function AppPage(props: { plural: string; ns: string; name: strin
       />
       <div class="tab-body">
         {props.tab === "logs" ? (
-          <Logs job={app as Job} pods={pods} rest="" />
+          <Logs job={app} pods={pods} rest="" />
         ) : (
           <Overview app={app} pods={pods} />
         )}
