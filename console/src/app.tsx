@@ -53,6 +53,7 @@ const VolumesPage = lazy(() => import("./pages/volumes/volumes.tsx"));
 const FilesPage = lazy(() => import("./pages/volumes/files.tsx"));
 const TensorBoardsPage = lazy(() => import("./pages/tensorboards/tensorboards.tsx"));
 const OpenPage = lazy(() => import("./pages/open.tsx"));
+const AppPage = lazy(() => import("./pages/apps/app.tsx"));
 const LogsPage = lazy(() => import("./pages/logs/logs.tsx"));
 const DesignPage = lazy(() => import("./pages/design/design.tsx"));
 const SettingsPage = lazy(() => import("./pages/settings/settings.tsx"));
@@ -60,6 +61,10 @@ const SettingsPage = lazy(() => import("./pages/settings/settings.tsx"));
 interface Route {
   pattern: string;
   page: (found: Record<string, string>) => ComponentChildren;
+}
+
+function appPage(plural: string, at: Record<string, string>): ComponentChildren {
+  return <AppPage plural={plural} ns={at["ns"]!} name={at["name"]!} tab={at["*"] ?? ""} />;
 }
 
 const ROUTES: Route[] = [
@@ -77,8 +82,10 @@ const ROUTES: Route[] = [
   { pattern: "/queues/*", page: (at) => <QueuesPage name={at["*"] ?? ""} /> },
   { pattern: "/nodes/*", page: (at) => <NodesPage name={at["*"] ?? ""} /> },
   { pattern: "/notebooks", page: () => <NotebooksPage /> },
+  { pattern: "/notebooks/:ns/:name/*", page: (at) => appPage("notebooks", at) },
   { pattern: "/notebook/:ns/:name/*", page: () => <OpenPage /> },
   { pattern: "/tensorboards", page: () => <TensorBoardsPage /> },
+  { pattern: "/tensorboards/:ns/:name/*", page: (at) => appPage("tensorboards", at) },
   { pattern: "/tensorboard/:ns/:name/*", page: () => <OpenPage /> },
   { pattern: "/app/:ns/pods/:name/:port/*", page: () => <OpenPage /> },
   { pattern: "/volumes", page: () => <VolumesPage /> },

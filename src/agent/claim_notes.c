@@ -2,10 +2,14 @@
 #include "agent/claim_notes.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define ENTRIES_LOOKED_AT 256
+#define ENTRIES_NAMED 4
 
 static bool has_group(const struct container_identity *id, gid_t group)
 {
@@ -48,9 +52,45 @@ static bool is_empty(const char *folder)
     return empty;
 }
 
+static bool is_of_others(const struct container_identity *id, int folder_fd, const char *name,
+                         struct stat *st)
+{
+    return name[0] != '.' && fstatat(folder_fd, name, st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (S_ISDIR(st->st_mode) || S_ISREG(st->st_mode)) && st->st_uid != id->uid &&
+           !may_write(id, "", st);
+}
+
+/* Some of what is in the folder, belongs to others and may not be written by the container's user:
+ * what a Notebook of root made, say, and a job of the namespace's user is to change. */
+static const char *note_of_others(struct arena *a, const struct container_identity *id,
+                                  const char *folder, const char *claim)
+{
+    DIR *d = geteuid() == 0 && id->wanted && id->uid != 0 ? opendir(folder) : NULL;
+    const char *names = NULL, *owner = NULL;
+    const struct dirent *e;
+    size_t looked_at = 0, named = 0;
+    struct stat st;
+
+    while (d && looked_at++ < ENTRIES_LOOKED_AT && named < ENTRIES_NAMED &&
+           (e = readdir(d)) != NULL)
+        if (is_of_others(id, dirfd(d), e->d_name, &st)) {
+            names = names ? arena_printf(a, "%s, %s", names, e->d_name)
+                          : arena_strdup(a, e->d_name);
+            owner = owner_of(a, st.st_uid);
+            named++;
+        }
+    if (d)
+        (void)closedir(d);
+    return names ? arena_printf(a,
+                                "in claim \"%s\" user %u may not write what %s made (%s%s); chmod "
+                                "-R a+rwX lets all users of the claim",
+                                claim, id->uid, owner, names, named == ENTRIES_NAMED ? ", ..." : "")
+                 : NULL;
+}
+
 static const char *joined(struct arena *a, const char *before, const char *more)
 {
-    return before && more ? arena_printf(a, "%s; %s", before, more) : more;
+    return before && more ? arena_printf(a, "%s; %s", before, more) : more ? more : before;
 }
 
 void claim_notes_add(struct arena *a, const struct claims *claims, const char *ns,
@@ -70,6 +110,8 @@ void claim_notes_add(struct arena *a, const struct claims *claims, const char *n
                          "may not write there",
                          claim, m->source, owner_of(a, st.st_uid), (unsigned)(st.st_mode & 07777),
                          id->wanted ? id->uid : (unsigned)geteuid()));
+    else if (!m->read_only)
+        c->denied_note = joined(a, c->denied_note, note_of_others(a, id, m->source, claim));
     if (!is_empty(m->source))
         return;
     other = claims_mapped_elsewhere(claims, a, ns, claim);

@@ -40,7 +40,7 @@ static const char *const inherited[] = {
     "SSL_CERT_DIR", "http_proxy",
     "https_proxy",  "no_proxy",
     "HTTP_PROXY",   "HTTPS_PROXY",
-    "NO_PROXY",
+    "NO_PROXY",     "MUSTER_JUPYTER",
 };
 
 /* Variables whose value may be a Service's name that has to be replaced by an address. */

@@ -17,7 +17,6 @@
 #define PODS_LIMIT 10000u
 
 struct target {
-    struct usage_target usage;
     char *uid, *dir, *gpus;
 };
 
@@ -190,7 +189,11 @@ static void drop_targets(struct samples *s)
         free(s->targets[i].dir);
         free(s->targets[i].gpus);
     }
-    s->len = 0;
+    free(s->targets); /* kilobytes for each, needed for a moment every few seconds */
+    free(s->usages);
+    s->targets = NULL;
+    s->usages = NULL;
+    s->len = s->cap = 0;
 }
 
 static bool grow(struct samples *s)
@@ -236,8 +239,6 @@ static void add_target(void *arg, const struct pod_run *run)
 static void destroy(struct samples *s)
 {
     drop_targets(s);
-    free(s->targets);
-    free(s->usages);
     usage_reader_free(s->reader);
     samples_gpu_release(&s->gpu);
     free_files(s->node_files);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_BLOCK_BYTES 4096u
+#define FIRST_BLOCK_BYTES 1024u /* many hold a name or two for as long as a watch or pod is there  \
+                                 */
+#define SECOND_BLOCK_BYTES 4096u
 #define LARGEST_BLOCK_BYTES (128u * 1024u) /* none that malloc asks the kernel for, each time */
 #define ALIGNMENT 16u
 
@@ -52,7 +54,8 @@ void arena_reset(struct arena *a)
 
 static struct arena_block *add_block(struct arena *a, size_t need)
 {
-    size_t size = a->blocks ? min_size(a->blocks->size * 2, LARGEST_BLOCK_BYTES)
+    size_t size = a->blocks ? max_size(SECOND_BLOCK_BYTES,
+                                       min_size(a->blocks->size * 2, LARGEST_BLOCK_BYTES))
                             : FIRST_BLOCK_BYTES;
     struct arena_block *b;
 

@@ -1,12 +1,16 @@
 /* cmd_notebook.c - `muster notebook --setup`: JupyterLab for Notebooks, in a virtual environment.
  */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/wait.h>
 
 #include "cli/command.h"
 #include "cli/home.h"
 #include "cli/words.h"
+
+#define LINE_SIZE 4096
 
 struct notebook_options {
     bool setup;
@@ -18,15 +22,86 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* With the machine's packages in sight, so that kernels find its torch. */
+/* With the machine's packages in sight, so that kernels find its torch. A JupyterLab among those
+ * satisfies pip without putting its command here, so it is then installed regardless. An
+ * environment whose python is gone (the machine was upgraded) is made anew. */
 static const char script[] =
-    "say() { echo \"error: $1\" >&2; exit 1; }; "
-    "python3 -m venv --system-site-packages \"$0\" || "
-    "say \"no virtual environment in $0: python3 and its venv module are needed (Debian: "
-    "python3-venv)\"; "
-    "\"$0/bin/python\" -m pip --disable-pip-version-check install -q jupyterlab || "
-    "say 'pip could not install JupyterLab, as it says above; nothing is lost: run it again'; "
-    "echo \"JupyterLab $(\"$0/bin/jupyter-lab\" --version) is in $0\"";
+    "V=$" JUPYTER_VARIABLE "; clear=; end() { echo \"$2\"; exit \"$1\"; }; "
+    "install() { said=$(\"$V/bin/python\" -m pip --disable-pip-version-check install -q \"$@\" "
+    "2>&1)"
+    " && return; printf '%s\\n' \"$said\" >&2; case $said in "
+    "*'No space left'*|*'Disk quota'*) end 15 \"$V\";; "
+    "*onnection*|*'timed out'*|*ProxyError*|*SSLError*) end 14;; "
+    "*'No matching distribution'*) end 16 \"$python\";; *) end 17; esac; }; "
+    "command -v python3 >/dev/null || exit 10; "
+    "python=$(python3 -c 'import sys; print(\"Python\", sys.version.split()[0], sys.executable); "
+    "sys.exit(sys.version_info < (3, 8))') || end 11 \"$python\"; "
+    "python3 -c 'import ensurepip, venv' || end 12 \"$python\"; "
+    "\"$V/bin/python\" -c '' 2>/dev/null || clear=--clear; "
+    "python3 -m venv --system-site-packages $clear \"$V\" >&2 || end 13 \"$V\"; "
+    "install jupyterlab; [ -x \"$V/bin/jupyter-lab\" ] || install --ignore-installed jupyterlab; "
+    "\"$V/bin/jupyter-lab\" --version || end 18 \"$V\"";
+
+/* What the script's exit statuses mean; the last line it printed is said behind the text. */
+static const struct setup_problem {
+    int status;
+    const char *text, *hint;
+} problems[] = {
+    {10, "there is no python3 in PATH", "Debian and Ubuntu: apt install python3-venv"},
+    {11, "JupyterLab needs Python 3.8 or newer", "put a newer python3 first in PATH"},
+    {12, "python3 cannot make virtual environments: its module venv or ensurepip is missing",
+     "Debian and Ubuntu: apt install python3-venv"},
+    {13, "python3 could not make the virtual environment, as it says above",
+     "the folder must be yours and the disk have room; then run it again"},
+    {14, "PyPI cannot be reached, as pip says above",
+     "check the network; HTTPS_PROXY names a proxy, PIP_INDEX_URL a mirror"},
+    {15, "the disk is full", "JupyterLab takes about 300 MB: free some room and run it again"},
+    {16, "the package index has no JupyterLab for this Python",
+     "PIP_INDEX_URL or pip.conf names another index than PyPI, or python3 is too old or new"},
+    {17, "pip could not install JupyterLab, as it says above",
+     "nothing is lost: mend it and run it again"},
+    {18, "JupyterLab is installed but does not run, as it says above",
+     "remove the folder and run it again"},
+};
+
+/* Returns the script's exit status and the last line it printed; -1: it did not end by itself. */
+static int run_script(char said[static LINE_SIZE])
+{
+    FILE *from = popen(script, "r");
+    int status;
+
+    if (!from)
+        return -1;
+    while (fgets(said, LINE_SIZE, from))
+        said[strcspn(said, "\n")] = '\0';
+    status = pclose(from);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void install(const char *venv, struct err *err)
+{
+    char said[LINE_SIZE] = "";
+    int status;
+
+    if (setenv(JUPYTER_VARIABLE, venv, 1) < 0) {
+        err_set(err, ERR_INTERNAL, "%s", strerror(errno));
+        return;
+    }
+    printf(words("JupyterLab goes into %s; this takes a minute or two\n"), venv);
+    (void)fflush(stdout);
+    status = run_script(said);
+    if (status == 0) {
+        printf(words("JupyterLab %s is there; Notebooks that wait for it start within 5 minutes\n"),
+               said);
+        return;
+    }
+    for (size_t i = 0; i < ELEMS(problems); i++)
+        if (problems[i].status == status) {
+            err_set(err, ERR_INTERNAL, "%s%s%s", words(problems[i].text), *said ? ": " : "", said);
+            err_hint(err, "%s", words(problems[i].hint));
+        }
+    err_set(err, ERR_INTERNAL, words("interrupted; run it again"));
+}
 
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {
@@ -39,12 +114,11 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
         err_set(&err, ERR_BAD_REQUEST, words("say what to do: muster notebook --setup"));
         err_hint(&err, words("Notebooks themselves are made in the console or with kubectl apply"));
     } else if (!venv) {
-        err_set(&err, ERR_BAD_REQUEST, "HOME is not set: JupyterLab is installed below it");
+        err_set(&err, ERR_BAD_REQUEST, words("HOME is not set: JupyterLab is installed below it"));
     } else {
-        execl("/bin/sh", "sh", "-c", script, venv, (char *)NULL);
-        err_set(&err, ERR_INTERNAL, "cannot run /bin/sh: %s", strerror(errno));
+        install(venv, &err);
     }
-    return command_fail(cli, &err);
+    return err_is_set(&err) ? command_fail(cli, &err) : EXIT_OK;
 }
 
 const struct command command_notebook = {

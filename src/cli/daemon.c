@@ -37,7 +37,7 @@
 #define SPARE_BYTES (1024 * 1024)
 #define REST_MS 5000 /* without a write */
 #define MUCH_UNUSED_BYTES (64u * 1024u * 1024u)
-#define UNUSED_BYTES (4u * 1024u * 1024u) /* that are worth giving back */
+#define UNUSED_BYTES (1024u * 1024u) /* that are worth giving back */
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 

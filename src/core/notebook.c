@@ -20,7 +20,8 @@
 /* jupyter-server reads the variable by itself. Nothing but the program and who asks it through the
  * node (NODE_TOKEN_VARIABLE, port/node.h) knows it. A command of the manifest's own has it too. */
 static const char find_and_run[] =
-    "PATH=\"$PATH${VIRTUAL_ENV:+:$VIRTUAL_ENV/bin}${MUSTER_JUPYTER:+:$MUSTER_JUPYTER/bin}\"; "
+    "PATH=\"$PATH${VIRTUAL_ENV:+:$VIRTUAL_ENV/bin}${MUSTER_JUPYTER:+:$MUSTER_JUPYTER/bin}"
+    "${MUSTER_EXE:+:${MUSTER_EXE%/*}}\"; "
     "JUPYTER_TOKEN=\"${JUPYTER_TOKEN:-$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')}\"; "
     "export JUPYTER_TOKEN; [ \"$0\" = jupyter-lab ] || exec \"$@\"; "
     "command -v jupyter-lab >/dev/null || "

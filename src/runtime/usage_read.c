@@ -94,6 +94,21 @@ static const char *group_with(const struct container *c, const char *file)
     return NULL;
 }
 
+static const char *const *copy_list(struct arena *a, const char *const *list)
+{
+    const char **copy;
+    size_t n = 0;
+
+    while (list && list[n])
+        n++;
+    copy = arena_alloc(a, (n + 1) * sizeof(*copy));
+    for (size_t i = 0; copy && i < n; i++)
+        copy[i] = arena_strdup(a, list[i]);
+    if (copy)
+        copy[n] = NULL;
+    return copy;
+}
+
 static void learn_containers(struct pod *p, const struct pod_start *start)
 {
     p->containers = arena_alloc(&p->arena,
@@ -101,26 +116,28 @@ static void learn_containers(struct pod *p, const struct pod_start *start)
     for (size_t i = 0; p->containers && i < start->containers_len; i++) {
         struct container *c = &p->containers[i];
 
-        c->name = start->containers[i].name;
-        c->groups = start->containers[i].cgroups;
+        c->name = arena_strdup(&p->arena, start->containers[i].name);
+        c->groups = copy_list(&p->arena, start->containers[i].cgroups);
         c->before_s = NAN;
-        p->len++;
     }
+    p->len = arena_failed(&p->arena) ? 0 : start->containers_len;
 }
 
 /* What run.json says; it is there before anything runs. */
 static void learn(struct pod *p, const char *dir)
 {
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES); /* the file's; little of it is kept */
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const struct json *v = fd < 0 ? NULL : pod_file_read_json(fd, POD_FILE_RUN, &p->arena, NULL);
+    const struct json *v = fd < 0 ? NULL : pod_file_read_json(fd, POD_FILE_RUN, &a, NULL);
     struct pod_start start;
 
-    if (v && pod_start_from_json(&p->arena, v, &start, NULL) == 0) {
+    if (v && pod_start_from_json(&a, v, &start, NULL) == 0) {
         learn_containers(p, &start);
         p->known = true;
     }
     if (fd >= 0)
         (void)close(fd);
+    arena_release(&a);
 }
 
 static struct pod *find_pod(struct usage_reader *r, const struct usage_target *t)

@@ -700,6 +700,7 @@ void database_rest(struct database *d)
 {
     struct transaction t = {.count = d->history.count};
 
+    sqlite3_db_release_memory(d->handle); /* its cache is of no use to writes that do not come */
     if (d->space.scarce || presence_check(&d->presence) || !is_loose(d))
         return;
     if (tidy(d, &t) == SQLITE_OK)

@@ -127,6 +127,7 @@ class Jupyter(app_client.AppClient, harness.WithDaemon):
         kernel.until("execute_reply", kernel.run(
             f"import sys, os\nsys.path.insert(0, {str(harness.ROOT / 'python')!r})\nimport muster"))
         self.assertEqual(kernel.value("os.getcwd()"), "'/t9k/mnt'")
+        self.assertIn("dist-packages/torch", kernel.value("__import__('importlib.util').util.find_spec('torch').origin"))
         kernel.until("execute_reply", kernel.run("%load_ext muster"))
         number = kernel.run("%%muster --workers 2 --cpus 10m --memory 64Mi --name celled -- --lr 0.1\n"
                             "import os, sys\nprint('rank', os.environ['RANK'], sys.argv[1:], flush=True)\n"

@@ -6,8 +6,10 @@ import os
 import pathlib
 import shutil
 import tempfile
+import unittest
 
 import app_client
+import gpu_stand_in
 import harness
 
 NOTEBOOKS = "/apis/tensorstack.dev/v1beta1/namespaces/default/notebooks"
@@ -49,7 +51,8 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
     def setUpClass(cls):
         cls.programs = tempfile.mkdtemp(prefix="muster-programs-")
         os.chmod(cls.programs, 0o755)
-        cls.environment = {"PATH": f"{cls.programs}:/usr/bin:/bin", "HOME": cls.programs}
+        gpu_stand_in.write(pathlib.Path(cls.programs))
+        cls.environment = {"PATH": f"{cls.programs}:/usr/bin:/bin", "HOME": cls.programs, "LD_LIBRARY_PATH": cls.programs}
         os.environ.pop("VIRTUAL_ENV", None)
         super().setUpClass()
 
@@ -110,7 +113,7 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
         self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: True if not pods else None)
         self.patch("nb", {"suspend": False})
         self.wait_phase("nb", "Running")
-        self.assertEqual(self.tell("ls")["out"], "kept\n")
+        self.assertEqual(self.tell("ls", "kept")["out"], "kept\n")
 
     def test_other_users_of_the_machine_have_no_token(self):
         port = self.start()["status"]["port"]
@@ -130,8 +133,7 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
         for verb, what, ns in (("list", "secrets", "default"), ("list", "pods", "kube-system"), ("create", "pods", "default"),
                                ("create", "rolebindings", "default")):
             self.assertEqual(self.tell(kubectl, "auth", "can-i", verb, what, "-n", ns, own=own)["out"].strip(), "no")
-        muster = os.environ.get("MUSTER_BIN", str(harness.ROOT / "build/muster"))
-        self.assertNotIn("error", self.tell(muster, "ps", own=own)["out"].lower())
+        self.assertIn("no jobs in namespace default", self.tell("sh", "-c", "muster ps", own=own)["out"])
 
     def test_the_token_is_nowhere_in_the_api(self):
         self.start()
@@ -197,6 +199,15 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
         after = self.tell()
         self.assertEqual((after["pid"], after["count"]), (before["pid"], before["count"] + 1))
 
+    def test_what_setup_installs_is_found(self):
+        """Where `muster notebook --setup` puts it, which is in nobody's PATH."""
+        folder = pathlib.Path(self.programs, ".local/share/muster/jupyter")
+        self.addCleanup(shutil.rmtree, folder)
+        (folder / "bin").mkdir(parents=True)
+        pathlib.Path(self.programs, "jupyter-lab").rename(folder / "bin/jupyter-lab")
+        self.start()
+        self.assertEqual(self.tell("sh", "-c", "command -v jupyter-lab")["out"], f"{folder}/bin/jupyter-lab\n")
+
     def test_not_installed_says_how_to_get_it(self):
         pathlib.Path(self.programs, "jupyter-lab").unlink()
         self.daemon.call("POST", NOTEBOOKS, notebook("nb"))
@@ -253,6 +264,59 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
         self.patch("nb", {"suspend": True})
         self.wait_phase("nb-two", "Running")
         self.daemon.wait_for(groups, lambda found: len(found) == 1 or None, "the paused one's group to be gone")
+
+    @unittest.skipUnless(os.geteuid() == 0, "an ordinary user's pods are all that user")
+    def test_it_is_the_user_its_manifest_names(self):
+        what = notebook("nb")
+        what["spec"]["template"]["spec"]["securityContext"] = {"runAsUser": 1000, "runAsGroup": 1000}
+        self.daemon.call("POST", NOTEBOOKS, what)
+        self.wait_phase("nb", "Running")
+        own = self.enter("/notebook/default/nb/")
+        self.assertEqual(self.tell("sh", "-c", "id -u; id -g; touch mine; stat -c %u mine; pwd", own=own)["out"].split(),
+                         ["1000", "1000", "1000", "/t9k/mnt"])
+        self.assertNotIn("allow-root", str(self.tell(own=own)["options"]))
+        self.assertIn("nb-nb", self.tell(str(KUBECTL), "get", "pods", own=own)["out"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "an ordinary user's pods are all that user")
+    def test_a_job_made_in_it_may_write_what_its_folder_lets_all_users_write(self):
+        self.start()
+        own = self.enter("/notebook/default/nb/")
+        muster = os.environ.get("MUSTER_BIN", str(harness.ROOT / "build/muster"))
+
+        def write(name):
+            return self.tell(muster, "run", "--name", name, "--volume", "work:/t9k/mnt", "--cpus", "10m", "--memory", "16Mi",
+                             "--", "sh", "-c", "echo new >/t9k/mnt/top-$0 && echo new >/t9k/mnt/made/file", name, own=own)["out"]
+        self.tell("sh", "-c", "mkdir made && echo old >made/file", own=own)
+        said = write("refused")
+        self.assertRegex(said, 'in claim "work" user 20010000[0-9]+ may not write what root made \\(made\\); chmod -R a\\+rwX')
+        # The folder itself is everybody's, and root reads and changes whatever they make.
+        self.assertEqual(self.tell("sh", "-c", "cat top-refused && echo more >>top-refused", own=own)["out"], "new\n")
+        self.tell("chmod", "-R", "a+rwX", "made", own=own)
+        write("let")
+        self.assertEqual(self.tell("cat", "made/file", own=own)["out"], "new\n")
+        self.daemon.cli("rm", "refused", "let")
+
+    def test_gpus_are_counted_and_given(self):
+        first, second = (notebook(name) for name in ("nb-two", "nb"))
+        for one, gpus in ((first, "2"), (second, "1")):
+            one["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": gpus}}
+        self.daemon.call("POST", NOTEBOOKS, first)
+        self.wait_phase("nb-two", "Running")
+        pod = self.daemon.call("GET", f"{harness.PODS.format(ns='default')}/nb-two-nb")
+        self.assertEqual(pod["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"], "2")
+        self.daemon.call("POST", NOTEBOOKS, second)
+        self.daemon.wait_for(NOTEBOOKS, lambda found: "0 of 2 GPU is free" in found["nb"].get("status", {}).get(
+            "message", "") or None, "it to say that no GPU is free")
+        self.patch("nb-two", {"suspend": True})
+        self.wait_phase("nb", "Running")
+        # Its own only, which a job takes into account too.
+        self.assertEqual(self.tell("sh", "-c", "echo $CUDA_VISIBLE_DEVICES")["out"], "0\n")
+        job = harness.job("wants", ["sh", "-c", "echo sees $CUDA_VISIBLE_DEVICES"], 1)
+        job["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["resources"]["limits"] = {"nvidia.com/gpu": "1"}
+        self.daemon.call("POST", harness.JOBS.format(ns="default"), job)
+        self.daemon.wait_phase("wants", "Succeeded")
+        self.assertIn("sees 1", self.daemon.log(next(iter(self.daemon.pods("wants")))))
+        self.daemon.cli("rm", "wants")
 
     def test_kubeflows_notebooks_are_ours(self):
         theirs = "/apis/kubeflow.org/v1/namespaces/default/notebooks"

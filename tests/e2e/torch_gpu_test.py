@@ -8,19 +8,9 @@ import subprocess
 import tempfile
 import unittest
 
+import gpu_stand_in
 import harness
 
-MANAGEMENT = """
-#include <string.h>
-int nvmlInit_v2(void) { return 0; }
-int nvmlShutdown(void) { return 0; }
-int nvmlDeviceGetCount_v2(unsigned *n) { *n = 2; return 0; }
-int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d) { *d = (void *)(i + 1L); return 0; }
-int nvmlDeviceGetName(void *d, char *s, unsigned n) { strncpy(s, "NVIDIA Stand-In", n); return 0; }
-int nvmlDeviceGetUUID(void *d, char *s, unsigned n) { strncpy(s, "GPU-1", n); return 0; }
-int nvmlDeviceGetMemoryInfo(void *d, unsigned long long *m) { m[0] = 4ULL << 30; m[1] = 3ULL << 30; m[2] = 1ULL << 30; return 0; }
-int nvmlDeviceGetUtilizationRates(void *d, unsigned *u) { u[0] = 97; u[1] = 10; return 0; }
-"""
 CUDA = """
 #include <stdlib.h>
 #include <string.h>
@@ -46,9 +36,8 @@ class Gpu(unittest.TestCase):
     def test_check(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="muster-gpu-test-"))
         self.addCleanup(shutil.rmtree, folder, True)
-        for name, source in (("libnvidia-ml.so.1", MANAGEMENT), ("libcuda.so.1", CUDA)):
-            subprocess.run(["cc", "-w", "-x", "c", "-shared", "-fPIC", "-o", str(folder / name), "-"], input=source,
-                           text=True, check=True)
+        gpu_stand_in.write(folder)
+        gpu_stand_in.compile_library(folder / "libcuda.so.1", CUDA)
         os.symlink(harness.BIN, folder / "muster")
         environment = dict(os.environ, LD_LIBRARY_PATH=str(folder), PATIENCE=str(harness.PATIENCE),
                            PATH=f"{harness.ROOT}/build/venv/bin:{os.environ['PATH']}")

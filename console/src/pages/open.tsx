@@ -24,12 +24,17 @@ const t = translator(
 
 const SOON_MS = 10_000;
 
+const mark = (at: string): string => `opened ${at}`;
+
 /** Whether it was opened a moment ago already: then it would be opened for ever. */
 function cameBack(at: string): boolean {
-  const mark = `opened ${at}`;
-  const last = Number(sessionStorage.getItem(mark) ?? 0);
-  sessionStorage.setItem(mark, String(Date.now()));
-  return Date.now() - last < SOON_MS;
+  return Date.now() - Number(sessionStorage.getItem(mark(at)) ?? 0) < SOON_MS;
+}
+
+/** A reload before this page has left does not count. */
+function leave(at: string, url: string): void {
+  sessionStorage.setItem(mark(at), String(Date.now()));
+  window.location.replace(url);
 }
 
 export default function OpenPage() {
@@ -39,7 +44,7 @@ export default function OpenPage() {
     setFailure(null);
     setBack(false);
     create<{ url: string }>("/console/v1/open", { path: path.value + window.location.search }).then(
-      ({ url }) => window.location.replace(url),
+      ({ url }) => leave(path.value, url),
       (error: Failure) => setFailure(error),
     );
   };

@@ -1,11 +1,13 @@
 // Programs of others in the user's browser: what a hostile one can reach, and that it is opened and
 // closed with the session.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import { test } from "node:test";
-import { testNoComplaints, withConsole } from "./harness.mjs";
+import { PODS, shot, testNoComplaints, within, withConsole } from "./harness.mjs";
 
 const BOARDS = "/apis/tensorstack.dev/v1beta1/namespaces/default/tensorboards";
 
@@ -36,6 +38,23 @@ const frame = (at) => new Promise((resolve) => {
     const one = new WebSocket(api.replace("http", "ws") + "/console/v1/stream");
     one.onopen = () => resolve("open");
     one.onerror = () => reject(new TypeError());
+  }));
+  await tried("socket of its own origin", () => new Promise((resolve, reject) => {
+    const one = new WebSocket(location.origin.replace("http", "ws") + "/console/v1/stream");
+    one.onopen = () => resolve("open");
+    one.onerror = () => reject(new TypeError());
+  }));
+  await tried("beacon", () => navigator.sendBeacon(api + "/api/v1/namespaces", JSON.stringify({ metadata: { name: "forged" } })));
+  await tried("script", () => new Promise((resolve, reject) => { // its errors would tell what is in it
+    const one = document.body.appendChild(Object.assign(document.createElement("script"), { src: api + "/api/v1/secrets" }));
+    one.onload = () => resolve("loaded");
+    one.onerror = () => reject(new TypeError());
+  }));
+  await tried("wide worker", async () => (await navigator.serviceWorker.register("worker.js", { scope: "/" })).scope);
+  await tried("shared worker", () => new Promise((resolve, reject) => { // other than a service worker it is its own page's
+    const one = new SharedWorker(api + "/assets/app.js");
+    one.onerror = () => reject(new TypeError());
+    setTimeout(() => resolve("runs"), 5000);
   }));
   await tried("form", () => { // navigations of its own tab are its own affair; a form's is refused
     const form = document.body.appendChild(Object.assign(document.createElement("form"), { action: api + "/api/v1/namespaces", method: "post" }));
@@ -115,6 +134,11 @@ test("a hostile program sees nothing but itself", async () => {
     cookie: "",
     worker: "failed: TypeError",
     socket: "failed: TypeError",
+    "socket of its own origin": "failed: TypeError",
+    beacon: "true", // it is queued; what came of it is looked for below
+    script: "failed: TypeError",
+    "wide worker": "failed: TypeError",
+    "shared worker": "failed: SecurityError",
     form: "sent",
     parent: "",
     domain: "failed: SecurityError",
@@ -225,6 +249,60 @@ test("a page at another port neither steers the console nor opens programs", asy
   await led.waitForURL(/app-[0-9a-f]+\.localhost/);
   await signedIn.context().close();
   server.close();
+});
+
+// Binds what it is told to and says what it was asked.
+const STRANGER = `
+import http.server, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args): pass
+    def do_GET(self):
+        print("asked", self.path, flush=True)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<title>stranger</title>give me your password")
+server = http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+print("bound", flush=True)
+server.serve_forever()
+`;
+
+test("another user of the machine who takes its port first is never shown", async () => {
+  const { daemon } = shared;
+  const at = `${BOARDS}/evil`;
+  const patch = (suspend) =>
+    daemon.api("PATCH", at, { spec: { suspend } }, { type: "application/merge-patch+json" });
+  const { port } = (await daemon.api("GET", at)).status;
+  await patch(true);
+  await daemon.until(PODS, (pods) => pods.size === 0, "its pod to be gone");
+  const nobody = process.getuid() === 0 ? { uid: 65534, gid: 65534 } : {};
+  const stranger = spawn("/usr/bin/python3", ["-c", STRANGER, String(port)], {
+    stdio: ["ignore", "pipe", "inherit"],
+    ...nobody,
+  });
+  let said = "";
+  stranger.stdout.on("data", (part) => (said += part));
+  await within(once(stranger.stdout, "data"), "the port to be taken");
+  await patch(false);
+  const page = await shared.browser.page(daemon, { allow: [/./] });
+  const popup = await openBoard(page);
+  await popup.waitForURL(/app-[0-9a-f]+\.localhost/);
+  // It starts, finds its port taken, and ends; whatever is shown meanwhile, and then, is not the stranger.
+  await daemon.until(
+    BOARDS,
+    (boards) => boards.get("evil").status.failures > 0 || boards.get("evil").status.port !== port,
+    "the program to find its port taken",
+  );
+  for (let n = 0; n < 3; n++) {
+    await popup.reload();
+    assert.match(new URL(popup.url()).host, /^app-/);
+    assert.doesNotMatch(await popup.content(), /stranger|password/);
+  }
+  await shot(popup, "app-port-taken");
+  assert.equal(said, "bound\n", "the stranger was asked");
+  stranger.kill();
+  await once(stranger, "exit");
+  await page.context().close();
 });
 
 test("gone", async () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { testNoComplaints, withConsole } from "./harness.mjs";
+import { axe, shot, testNoComplaints, withConsole } from "./harness.mjs";
 
 const NOTEBOOKS = "/apis/tensorstack.dev/v1beta1/namespaces/default/notebooks";
 
@@ -37,10 +37,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
         self.rfile.read(1)
         self.close_connection = True
+print("the lab says hello", flush=True)
 http.server.ThreadingHTTPServer((options["ServerApp.ip"], int(options["ServerApp.port"])), Handler).serve_forever()
 `;
 
-const shared = withConsole([], async (daemon) => {
+const shared = withConsole(["--idle-after", "2s"], async (daemon) => {
   const program = path.join(daemon.folder, "bin/jupyter-lab");
   fs.mkdirSync(path.dirname(program));
   fs.writeFileSync(program, LAB, { mode: 0o755 });
@@ -53,14 +54,27 @@ test("made, opened, paused, resumed, deleted", async () => {
   await page.getByRole("button", { name: "创建 Notebook" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("名称").fill("mnist");
+  const more = dialog.getByLabel("更多存储卷");
+  await more.fill("datasets:/t9k/mnt");
+  await dialog.getByText("每个路径只能用一次").waitFor();
+  await more.fill("datasets:/data");
   await dialog.getByLabel("CPU 上限").fill("100m");
   await dialog.getByLabel("内存上限").fill("256Mi");
   await dialog.getByRole("button", { name: "创建", exact: true }).click();
   const row = page.locator("tbody tr");
   await row.getByText("Running").waitFor();
   const made = await daemon.api("GET", `${NOTEBOOKS}/mnist`);
-  const claim = made.spec.template.spec.volumes[0].persistentVolumeClaim.claimName;
-  assert.equal(claim, "mnist");
+  const { volumes, containers } = made.spec.template.spec;
+  assert.deepEqual(
+    volumes.map((one, i) => [
+      one.persistentVolumeClaim.claimName,
+      containers[0].volumeMounts[i].mountPath,
+    ]),
+    [
+      ["mnist", "/t9k/mnt"],
+      ["datasets", "/data"],
+    ],
+  );
   const [popup] = await Promise.all([
     page.waitForEvent("popup"),
     row.getByRole("link", { name: "打开" }).click(),
@@ -68,6 +82,15 @@ test("made, opened, paused, resumed, deleted", async () => {
   await popup.waitForFunction(() => document.title === "hello");
   assert.match(new URL(popup.url()).host, /^app-[0-9a-f]{32}\.localhost:/);
   await popup.close();
+  // 状况、事件、日志
+  await row.getByRole("button", { name: "更多 mnist" }).click();
+  await page.getByRole("menuitem", { name: "状况与事件" }).click();
+  await page.getByRole("cell", { name: "Ready", exact: true }).waitFor();
+  await page.getByText("Notebook/mnist").first().waitFor();
+  await page.getByText("Pod/mnist-nb").first().waitFor();
+  await page.locator(".tabs").getByRole("link", { name: "日志" }).click();
+  await page.getByText("the lab says hello").waitFor();
+  await page.getByRole("link", { name: "Notebook", exact: true }).first().click();
   await row.getByRole("button", { name: "暂停" }).click();
   await row.getByText("Paused").waitFor();
   await row.getByRole("button", { name: "恢复" }).click();
@@ -76,6 +99,68 @@ test("made, opened, paused, resumed, deleted", async () => {
   await page.getByRole("menuitem", { name: "删除" }).click();
   await page.getByText("还没有 Notebook").waitFor();
   await page.context().close();
+});
+
+test("looks right in both languages and themes, and at 360 pixels", async () => {
+  const { daemon } = shared;
+  for (const name of ["mnist", "speech"])
+    await daemon.api("POST", NOTEBOOKS, {
+      apiVersion: "tensorstack.dev/v1beta1",
+      kind: "Notebook",
+      metadata: { name },
+      spec: {
+        suspend: name === "speech",
+        template: {
+          spec: {
+            containers: [{ name: "notebook", image: "none" }],
+            volumes: [{ name: "w", persistentVolumeClaim: { claimName: name } }],
+          },
+        },
+      },
+    });
+  await daemon.phase("mnist", "Running", NOTEBOOKS);
+  // Two seconds without a request are idle here.
+  await daemon.until(
+    NOTEBOOKS,
+    (all) =>
+      all
+        .get("mnist")
+        .status.conditions.some((one) => one.type === "Idle" && one.status === "True"),
+    "mnist to be idle",
+  );
+  for (const [lang, dark, width] of [
+    ["zh", false, 1440],
+    ["en", false, 1440],
+    ["zh", true, 360],
+    ["en", false, 360],
+  ]) {
+    const page = await shared.browser.page(daemon, { lang, dark, width });
+    const looks = async (name) => {
+      const over = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      assert.ok(over <= 0, `${name} is ${over} pixels wider than ${width}`);
+      assert.deepEqual(await axe(page), []);
+      await shot(page, `${name}-${width}.${lang}.${dark ? "dark" : "light"}`);
+    };
+    await page.goto("/notebooks");
+    await page.getByText(lang === "zh" ? "空闲" : "Idle", { exact: true }).waitFor();
+    await looks("notebooks");
+    await page.getByRole("button", { name: /创建|Create/ }).click();
+    await page
+      .getByRole("dialog")
+      .getByLabel(/名称|Name/)
+      .fill("new");
+    await looks("notebook-dialog");
+    await page.goto("/notebooks/default/mnist");
+    await page.getByText("Notebook/mnist").first().waitFor();
+    await looks("notebook");
+    await page.goto("/notebooks/default/mnist/logs");
+    await page.getByText("the lab says hello").waitFor();
+    await looks("notebook-logs");
+    await page.context().close();
+  }
+  for (const name of ["mnist", "speech"]) await daemon.api("DELETE", `${NOTEBOOKS}/${name}`);
 });
 
 testNoComplaints(shared);

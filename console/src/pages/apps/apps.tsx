@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Failure, merge } from "../../data/api.ts";
-import { type App, appHref } from "../../data/apps.ts";
+import { type App, appHref, appPage } from "../../data/apps.ts";
 import { kindPath, type Kind } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import { deleteLater, keep, leavesAt } from "../../data/removal.ts";
@@ -29,6 +29,9 @@ const t = translator(
       suspend: "暂停",
       resume: "恢复",
       more: "更多",
+      events: "状况与事件",
+      logs: "日志",
+      idle: "空闲",
       none: "还没有 {what}",
       create: "创建 {what}",
       failed: "操作失败：{message}",
@@ -40,6 +43,9 @@ const t = translator(
       suspend: "Pause",
       resume: "Resume",
       more: "More",
+      events: "Conditions and events",
+      logs: "Logs",
+      idle: "Idle",
       none: "No {what}s yet",
       create: "Create {what}",
       failed: "Could not do that: {message}",
@@ -72,33 +78,84 @@ export function lines(all: string[]): ComponentChildren {
   );
 }
 
-function Row<T extends App>(props: { app: T; kind: Kind; columns: AppColumn<T>[] }) {
+/** Open, pause or resume, delete: in the list and on the page of one. */
+export function AppActions(props: { app: App; kind: Kind; label: string }) {
   const { app, kind } = props;
   const { namespace: ns = "default", name } = app.metadata;
   const path = kindPath(kind, ns, name);
-  const leaving = leavesAt(app) !== undefined;
-  const undo = (): void => act(keep(path, app));
   const remove = (): void =>
     act(
       deleteLater(path, app).then(() =>
-        undoToast(t("deleting", { what: kind.kind, name }), t("undo"), undo),
+        undoToast(t("deleting", { what: kind.kind, name }), t("undo"), () => act(keep(path, app))),
       ),
     );
-  const message = sayBoth(app.status?.message ?? "", lang.value);
+  return (
+    <>
+      <a class="button" target="_blank" rel="noopener" href={appHref(kind, app)}>
+        {t("open")}
+      </a>
+      {may("patch", kind, ns) ? (
+        <button
+          type="button"
+          onClick={() => act(merge(path, { spec: { suspend: !app.spec?.suspend } }))}
+        >
+          {t(app.spec?.suspend ? "resume" : "suspend")}
+        </button>
+      ) : null}
+      <Menu
+        label={<Icon of={MoreIcon} />}
+        name={props.label}
+        items={[
+          { label: t("events"), href: appPage(kind, app) },
+          { label: t("logs"), href: `${appPage(kind, app)}/logs` },
+          ...(may("delete", kind, ns)
+            ? [{ label: tc("delete"), danger: true, onSelect: remove }]
+            : []),
+        ]}
+      />
+    </>
+  );
+}
+
+/** Its state in a word, and that nobody has used it for long. */
+export function AppState(props: { app: App }) {
+  const { status } = props.app;
+  const message = sayBoth(status?.message ?? "", lang.value);
+  const idle = status?.conditions?.find((one) => one.type === "Idle");
+  return (
+    <>
+      <StateMark state={stateOfPhase(status?.phase)} {...(message && { title: message })} />
+      {status?.phase === "Running" && idle?.status === "True" ? (
+        <div class="muted" title={sayBoth(idle.message ?? "", lang.value)}>
+          {t("idle")}
+        </div>
+      ) : null}
+      {status?.phase === "Failed" && message ? <div class="danger">{message}</div> : null}
+    </>
+  );
+}
+
+function Row<T extends App>(props: { app: T; kind: Kind; columns: AppColumn<T>[] }) {
+  const { app, kind } = props;
+  const { namespace: ns = "default", name } = app.metadata;
+  const leaving = leavesAt(app) !== undefined;
   return (
     <tr class={leaving ? "leaving" : ""}>
       <td>
-        {name}{" "}
+        <a href={appPage(kind, app)}>{name}</a>{" "}
         {leaving ? (
-          <button type="button" class="chip" onClick={undo}>
+          <button
+            type="button"
+            class="chip"
+            onClick={() => act(keep(kindPath(kind, ns, name), app))}
+          >
             {t("undo")}
           </button>
         ) : null}
       </td>
       <td>{ns}</td>
       <td>
-        <StateMark state={stateOfPhase(app.status?.phase)} {...(message && { title: message })} />
-        {app.status?.phase === "Failed" && message ? <div class="danger">{message}</div> : null}
+        <AppState app={app} />
       </td>
       {props.columns.map((one) => (
         <td key={one.name}>{one.cell(app)}</td>
@@ -107,24 +164,7 @@ function Row<T extends App>(props: { app: T; kind: Kind; columns: AppColumn<T>[]
         <Ago time={app.metadata.creationTimestamp} />
       </td>
       <td class="row-actions">
-        <a class="button" target="_blank" rel="noopener" href={appHref(kind, app)}>
-          {t("open")}
-        </a>
-        {may("patch", kind, ns) ? (
-          <button
-            type="button"
-            onClick={() => act(merge(path, { spec: { suspend: !app.spec?.suspend } }))}
-          >
-            {t(app.spec?.suspend ? "resume" : "suspend")}
-          </button>
-        ) : null}
-        {may("delete", kind, ns) ? (
-          <Menu
-            label={<Icon of={MoreIcon} />}
-            name={`${t("more")} ${name}`}
-            items={[{ label: tc("delete"), danger: true, onSelect: remove }]}
-          />
-        ) : null}
+        <AppActions app={app} kind={kind} label={`${t("more")} ${name}`} />
       </td>
     </tr>
   );

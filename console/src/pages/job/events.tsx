@@ -50,7 +50,7 @@ export function EventTable(props: { events: Event[]; withObject: boolean }) {
   );
   if (!sorted.length) return <p class="dim">{t("noEvents")}</p>;
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0} role="region" aria-label={t("events")}>
       <table>
         <thead>
           <tr>

@@ -13,6 +13,11 @@ const t = translator(
       title: "创建 Notebook",
       pvc: "存储卷（PVC）",
       pvcHint: "绑定到 /t9k/mnt；若不存在则自动创建",
+      more: "更多存储卷",
+      moreHint: "PVC:路径，以空格分隔，例如 datasets:/data",
+      badMore: "更多存储卷的写法是 PVC:路径，例如 datasets:/data；每个路径只能用一次",
+      image: "镜像",
+      imageHint: "在单机上不拉取镜像：运行本机的 JupyterLab",
       cpu: "CPU 上限",
       memory: "内存上限",
       gpu: "GPU",
@@ -27,6 +32,11 @@ const t = translator(
       title: "Create Notebook",
       pvc: "Volume (PVC)",
       pvcHint: "mounted at /t9k/mnt; made when there is none of that name",
+      more: "More volumes",
+      moreHint: "PVC:path, with blanks between, such as datasets:/data",
+      badMore: "More volumes are written PVC:path, such as datasets:/data; each path once",
+      image: "Image",
+      imageHint: "on one machine no image is pulled: the machine's JupyterLab runs",
       cpu: "CPU limit",
       memory: "Memory limit",
       gpu: "GPUs",
@@ -52,6 +62,24 @@ function limitsOf(cpu: string, memory: string, gpu: string): Record<string, stri
   return Object.fromEntries(all.filter(([, value]) => value !== ""));
 }
 
+const HOME = "/t9k/mnt";
+
+interface Mount {
+  claim: string;
+  path: string;
+}
+
+/** "datasets:/data results:/out"; undefined: not written so, or two at one path. */
+function mountsOf(text: string): Mount[] | undefined {
+  const all = text.split(/\s+/).filter((one) => one !== "");
+  const mounts = all.flatMap((one) => {
+    const found = /^([a-z0-9][-a-z0-9.]*):(\/[^:]+)$/.exec(one);
+    return found ? [{ claim: found[1]!, path: found[2]! }] : [];
+  });
+  const paths = new Set([HOME, ...mounts.map((one) => one.path)]);
+  return mounts.length === all.length && paths.size === all.length + 1 ? mounts : undefined;
+}
+
 function schedulerOf(queue: string, priority: string): object {
   if (!queue) return {};
   return {
@@ -65,6 +93,8 @@ export function NotebookDialog(props: { ns: string; onClose: () => void }) {
   const claims = useLive<KubeObject>(corePath("persistentvolumeclaims", props.ns));
   const [name, setName] = useState("");
   const [pvc, setPvc] = useState("");
+  const [more, setMore] = useState("");
+  const [image, setImage] = useState("jupyterlab");
   const [cpu, setCpu] = useState("2");
   const [memory, setMemory] = useState("4Gi");
   const [gpu, setGpu] = useState("");
@@ -72,6 +102,11 @@ export function NotebookDialog(props: { ns: string; onClose: () => void }) {
   const [priority, setPriority] = useState("");
   const queues = useLive<Queue>(kindPath(QUEUES, QUEUES.namespace));
   const right = /^(100|[1-9]?[0-9])?$/.test(priority);
+  const mounts = mountsOf(more);
+  const volumes = [{ claim: pvc || name, path: HOME }, ...(mounts ?? [])].map((one, i) => ({
+    ...one,
+    name: i ? `data-${i}` : "workspace",
+  }));
   const object = {
     apiVersion: apiVersion(NOTEBOOKS),
     kind: NOTEBOOKS.kind,
@@ -84,12 +119,15 @@ export function NotebookDialog(props: { ns: string; onClose: () => void }) {
           containers: [
             {
               name: "notebook",
-              image: "jupyterlab",
+              image,
               resources: { limits: limitsOf(cpu, memory, gpu) },
-              volumeMounts: [{ name: "workspace", mountPath: "/t9k/mnt" }],
+              volumeMounts: volumes.map((one) => ({ name: one.name, mountPath: one.path })),
             },
           ],
-          volumes: [{ name: "workspace", persistentVolumeClaim: { claimName: pvc || name } }],
+          volumes: volumes.map((one) => ({
+            name: one.name,
+            persistentVolumeClaim: { claimName: one.claim },
+          })),
         },
       },
     },
@@ -97,8 +135,8 @@ export function NotebookDialog(props: { ns: string; onClose: () => void }) {
   return (
     <FormDialog
       title={t("title")}
-      ready={NAME.test(name) && right}
-      wrong={right ? "" : t("badPriority")}
+      ready={NAME.test(name) && right && mounts !== undefined && image !== ""}
+      wrong={!right ? t("badPriority") : mounts ? "" : t("badMore")}
       send={() => create(kindPath(NOTEBOOKS, props.ns), object)}
       done={t("created", { name })}
       object={object}
@@ -118,6 +156,14 @@ export function NotebookDialog(props: { ns: string; onClose: () => void }) {
           <option key={one.metadata.uid} value={one.metadata.name} />
         ))}
       </datalist>
+      <Field
+        label={t("more")}
+        value={more}
+        onInput={setMore}
+        hint={t("moreHint")}
+        invalid={!mounts}
+      />
+      <Field label={t("image")} value={image} onInput={setImage} hint={t("imageHint")} />
       <Field label={t("cpu")} value={cpu} onInput={setCpu} />
       <Field label={t("memory")} value={memory} onInput={setMemory} />
       <Field label={t("gpu")} value={gpu} onInput={setGpu} />
