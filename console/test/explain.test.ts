@@ -685,10 +685,7 @@ test("no event of a job is left without its Chinese", () => {
       /^(tensorboard (is|has|answers)|The pod is|Every port|It is suspended;|Nobody has used it for 24|There is)/,
     ],
     ["core/replica_pod.c", /^(The template's|%s sets|%s names)/],
-    [
-      "core/job_why.c",
-      /^(the job|a %s|%s (was|is waiting for)|nothing is known|%zu of|%d of)/,
-    ],
+    ["core/job_why.c", /^(the job|a %s|%s (was|is waiting for)|nothing is known|%zu of|%d of)/],
     ["core/schedule_words.c", /^(waiting|can never)/],
     ["core/node_loss.c", /^(The|the) node has/],
     ["agent/pod_sync.c", /^(no command|the pod was)/],
