@@ -8,7 +8,7 @@ import type { Job } from "./data/types.ts";
 import { lang, texts, translator } from "./i18n/index.ts";
 import { LONG_WAIT_MS, newlyLate, newlyOver } from "./lib/endings.ts";
 import { jobHref } from "./lib/jobs.ts";
-import { say } from "./lib/say.ts";
+import { whyText } from "./lib/failure.ts";
 import { see, seen, unseen, unseenCount } from "./lib/seen.ts";
 import { STATE_SHAPE, stateOfJob } from "./lib/state.ts";
 import { duration, now } from "./lib/time.ts";
@@ -100,7 +100,7 @@ function tell(job: Job, text: string): void {
   )
     return;
   const note = new Notification(text, {
-    body: say(job.status?.message ?? "", lang.value),
+    body: whyText(job, lang.value),
     tag: job.metadata.uid,
   });
   note.onclick = () => {

@@ -24,9 +24,9 @@ test("tags by what is before their slash, the loss first", () => {
     [...groupsOf(["hparam/loss", "val/loss", "train/loss", "lr", "train/acc"])],
     [
       ["train", ["train/loss", "train/acc"]],
-      ["", ["lr"]],
       ["val", ["val/loss"]],
       ["hparam", ["hparam/loss"]],
+      ["", ["lr"]],
     ],
   );
 });

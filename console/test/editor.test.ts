@@ -164,6 +164,7 @@ test("examples and copies", () => {
   assert.equal(first.spec.replicaSpecs[0]!.template.spec.containers[0]!.command[0], "sh");
   assert.equal(nextName("train"), "train-2");
   assert.equal(nextName("train-9"), "train-10");
+  assert.equal(nextName("mnist-lr-005"), "mnist-lr-005-2");
   const copy = cloned(
     {
       kind: "MPIJob",

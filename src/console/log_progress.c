@@ -54,13 +54,20 @@ static bool read_pair(const char *at, int64_t *count, int64_t *total)
     return true;
 }
 
+/* --steps 100, -epoch 3: what a program was called with, not how far it is. */
+static bool is_option(const char *line, const char *at)
+{
+    return at > line && at[-1] == '-' &&
+           (at - 1 == line || at[-2] == '-' || isspace((unsigned char)at[-2]));
+}
+
 /* Where the word stands, as a word of its own or with "s" behind. */
 static const char *after_word(const char *line, const char *word)
 {
     size_t len = strlen(word);
 
     for (const char *at = line; (at = strcasestr(at, word)); at += len)
-        if ((at == line || !isalnum((unsigned char)at[-1])) &&
+        if ((at == line || !isalnum((unsigned char)at[-1])) && !is_option(line, at) &&
             !isalpha((unsigned char)at[len + (at[len] == 's')]))
             return at + len + (at[len] == 's');
     return NULL;

@@ -228,6 +228,16 @@ static void set_place(const struct job_view *v, struct json *status)
         json_remove(status, "place");
 }
 
+static void set_failure(const struct job_view *v, struct json *status)
+{
+    struct json *failure = job_failure_data(v);
+
+    if (failure)
+        json_set(v->arena, status, "failure", failure);
+    else
+        json_remove(status, "failure");
+}
+
 struct json *job_status_new(const struct job_view *v)
 {
     struct arena *a = v->arena;
@@ -239,6 +249,7 @@ struct json *job_status_new(const struct job_view *v)
         set_or_remove(a, status, "reason", v->why_reason);
         set_or_remove(a, status, "message", v->why_message);
         set_place(v, status);
+        set_failure(v, status);
         set_times(v, status);
         set_counters(v, status);
         job_conditions_set(v, status);

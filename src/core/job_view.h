@@ -105,6 +105,7 @@ struct job_view {
     const struct replica *culprit;        /* the replica whose end caused it; NULL: none */
     const char *ending_text;              /* the whole sentence */
     const char *why_reason, *why_message; /* "" when there is nothing to explain */
+    const struct replica *why_replica;    /* whose failure that is; NULL: nobody's */
     int64_t look_again_ms; /* what is explained may change then without a word; 0: never */
     int64_t counts[REPLICA_PHASE_COUNT];
 };

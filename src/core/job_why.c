@@ -30,25 +30,27 @@ const char *job_ending_reason(enum job_ending ending)
     return ending_reasons[ending];
 }
 
-/* What the status remembers of a failure whose pod is not to be seen any more. */
-static const char *remembered_failure(const struct job_view *v, const struct replica *r)
+/* How it ended: by its pod or, once that is gone, as far as the status remembers. */
+static struct pod_state end_of(const struct replica *r)
 {
-    struct pod_state s = {.exit_code = -1, .reason = "", .message = ""};
+    struct pod_state s = {.phase = POD_FAILED, .exit_code = -1, .reason = "", .message = ""};
 
+    if (r->pod && pod_is_finished(r->pod))
+        return r->state;
     json_each (c, json_get(r->recorded, "containers"))
         if (json_get_int(c, "exitCode", 0) != 0)
             s.exit_code = (int)json_get_int(c, "exitCode", 0);
-    return pod_failure_text(v->arena, r->name, &s);
+    return s;
 }
 
 static const char *failure_of(const struct job_view *v, const struct replica *r)
 {
-    if (!r->pod || !pod_is_finished(r->pod))
-        return remembered_failure(v, r);
-    if (r->state.phase == POD_SUCCEEDED)
+    struct pod_state s = end_of(r);
+
+    if (s.phase == POD_SUCCEEDED)
         return arena_printf(v->arena, "%s ended with exit code 0 while %s still needed it", r->name,
                             v->replicas[0].name);
-    return pod_failure_text(v->arena, r->name, &r->state);
+    return pod_failure_text(v->arena, r->name, &s);
 }
 
 /* Of two that failed, the one that is nearer to the cause: not who lost a peer, else who was first.
@@ -122,17 +124,46 @@ static void because(struct job_view *v, const char *reason, const char *message)
     v->why_message = message ? message : "";
 }
 
-const char *job_failure_text(const struct job_view *v)
+static const struct replica *first_failed(const struct job_view *v)
 {
-    int64_t others = v->counts[REPLICA_FAILED] - 1;
     size_t i = 0;
 
     while (v->replicas[i].phase != REPLICA_FAILED)
         i++;
+    return &v->replicas[i];
+}
+
+const char *job_failure_text(const struct job_view *v)
+{
+    int64_t others = v->counts[REPLICA_FAILED] - 1;
+
     if (others == 0)
-        return failure_of(v, &v->replicas[i]);
+        return failure_of(v, first_failed(v));
     return arena_printf(v->arena, "%s; %" PRId64 " more failed",
-                        failure_of(v, cause_of(v, &v->replicas[i])), others);
+                        failure_of(v, cause_of(v, first_failed(v))), others);
+}
+
+struct json *job_failure_data(const struct job_view *v)
+{
+    const struct replica *r = v->why_replica;
+    const struct replica *cause = r ? cause_of(v, r) : NULL;
+    struct arena *a = v->arena;
+    struct pod_state s;
+    struct json *data;
+
+    if (!r)
+        return NULL;
+    s = end_of(cause);
+    data = pod_failure_data(a, cause->name, &s);
+    if (cause != r)
+        json_set_string(a, data, "follower", r->name);
+    if (v->counts[REPLICA_FAILED] > 1)
+        json_set_int(a, data, "others", v->counts[REPLICA_FAILED] - 1);
+    json_set_string(a, data, "restartPolicy", restart_policy_name(r->role->policy));
+    json_set_int(a, data, "restartLimit", v->backoff_limit);
+    if (v->ending == ENDING_NONE && r->restart_delay_s > 0)
+        json_set_int(a, data, "restartSeconds", r->restart_delay_s);
+    return data;
 }
 
 static bool explain_obstacle(struct job_view *v)
@@ -253,6 +284,7 @@ static bool explain_restart(struct job_view *v)
             continue;
         if (r->restart_delay_s > 0)
             when = arena_printf(a, "after %" PRId64 " s", r->restart_delay_s);
+        v->why_replica = r;
         because(v, "Restarting",
                 arena_printf(a, "%s; restart %" PRId64 " of %" PRId64 " follows %s",
                              failure_with_cause(v, r), v->backoff_count, v->backoff_limit, when));
@@ -368,6 +400,7 @@ static bool explain_failure(struct job_view *v)
 {
     if (v->counts[REPLICA_FAILED] == 0)
         return false;
+    v->why_replica = first_failed(v);
     because(v, "ReplicaFailed", job_failure_text(v));
     return true;
 }
@@ -396,6 +429,8 @@ void job_explain(struct job_view *v)
     int64_t well = v->counts[REPLICA_RUNNING] + v->counts[REPLICA_SUCCEEDED];
 
     if (v->ending != ENDING_NONE) {
+        v->why_replica = v->ending == ENDING_FAILED || v->ending == ENDING_BUDGET ? v->culprit
+                                                                                  : NULL;
         because(v,
                 v->ending == ENDING_FAILED && v->culprit != v->replicas
                     ? "ReplicaFailed"

@@ -262,6 +262,23 @@ const char *pod_failure_text(struct arena *a, const char *pod_name, const struct
                         words, said);
 }
 
+struct json *pod_failure_data(struct arena *a, const char *pod_name, const struct pod_state *s)
+{
+    struct json *data = json_new_object(a);
+    const char *message = last_line(a, s->message);
+
+    json_set_string(a, data, "replica", pod_name);
+    if (s->exit_code >= 0)
+        json_set_int(a, data, "exitCode", s->exit_code);
+    if (s->aside)
+        json_set_string(a, data, "container", s->container);
+    if (s->reason[0])
+        json_set_string(a, data, "reason", s->reason);
+    if (message[0])
+        json_set_string(a, data, "message", message);
+    return data;
+}
+
 static bool waiting_in(const struct json *statuses, const char **ret_reason,
                        const char **ret_message)
 {

@@ -16,13 +16,20 @@ const TELL_MS = 40;
 const EVERY_MS = 3_000;
 const READING_MS = 400;
 
-const waiting: (() => Promise<void>)[] = [];
+interface Ask {
+  order: number; // of the chart on the page: the one at the top first
+  run: () => Promise<void>;
+}
+
+const waiting: Ask[] = [];
 let busy = 0;
 
 function next(): void {
   while (busy < AT_ONCE && waiting.length) {
+    const first = waiting.reduce((a, b) => (b.order < a.order ? b : a));
+    waiting.splice(waiting.indexOf(first), 1);
     busy++;
-    void waiting.shift()!().finally(() => {
+    void first.run().finally(() => {
       busy--;
       next();
     });
@@ -43,10 +50,14 @@ function bundles(jobs: Job[]): Job[][] {
   );
 }
 
+const BEFORE_CHARTS = -1;
+const AFTER_CHARTS = Infinity;
+
 /** Asks for all of them, few requests at a time, in turn; tells of each job. Cancelled: no more. */
 function askAll(
   jobs: Job[],
   what: string,
+  order: number,
   ended: () => boolean,
   done: (job: Job, body: Uint8Array, failure: Failure | null) => void,
   over?: () => void,
@@ -54,21 +65,24 @@ function askAll(
   const all = bundles(jobs);
   let left = all.length;
   for (const some of all)
-    waiting.push(async () => {
-      if (ended()) return;
-      const { kind = "", metadata } = some[0]!;
-      const names = some.map((job) => encodeURIComponent(job.metadata.name)).join(",");
-      try {
-        const path = `/board/api/${jobKind(kind)?.plural}/${encodeURIComponent(metadata.namespace ?? "default")}/${names}/${what}`;
-        const answer = await (await request(path)).arrayBuffer();
-        const frames = framesOf(answer, some.length);
-        if (!ended()) some.forEach((job, i) => done(job, frames[i]!.body, frames[i]!.failure));
-      } catch (error) {
-        if (!ended()) some.forEach((job) => done(job, new Uint8Array(), error as Failure));
-      }
-      if (--left === 0 && !ended()) over?.();
+    waiting.push({
+      order,
+      run: async () => {
+        if (ended()) return;
+        const { kind = "", metadata } = some[0]!;
+        const names = some.map((job) => encodeURIComponent(job.metadata.name)).join(",");
+        try {
+          const path = `/board/api/${jobKind(kind)?.plural}/${encodeURIComponent(metadata.namespace ?? "default")}/${names}/${what}`;
+          const answer = await (await request(path)).arrayBuffer();
+          const frames = framesOf(answer, some.length);
+          if (!ended()) some.forEach((job, i) => done(job, frames[i]!.body, frames[i]!.failure));
+        } catch (error) {
+          if (!ended()) some.forEach((job) => done(job, new Uint8Array(), error as Failure));
+        }
+        if (--left === 0 && !ended()) over?.();
+      },
     });
-  next();
+  queueMicrotask(next); // once all charts that came into sight have asked
 }
 
 /** Draws again soon, once for all that came meanwhile. */
@@ -112,12 +126,13 @@ export function useSummaries(jobs: Job[]): ReadonlyMap<string, Summary> {
       }
       return failure ? failure.code === 429 : kept.current.get(uid)!.reading;
     };
-    const look = (some: Job[]): void => {
+    const look = (some: Job[], order: number): void => {
       const again: Job[] = [];
       let reading = false;
       askAll(
         some,
         "tags",
+        order,
         () => ended,
         (job, body, failure) => {
           const more = take(job, body, failure);
@@ -130,9 +145,12 @@ export function useSummaries(jobs: Job[]): ReadonlyMap<string, Summary> {
       );
     };
     const later = (some: Job[], ms: number): void => {
-      timer = setTimeout(() => (document.hidden ? later(some, EVERY_MS) : look(some)), ms);
+      timer = setTimeout(
+        () => (document.hidden ? later(some, EVERY_MS) : look(some, AFTER_CHARTS)),
+        ms,
+      );
     };
-    look(jobs);
+    look(jobs, BEFORE_CHARTS);
     return () => {
       ended = true;
       clearTimeout(timer);
@@ -155,6 +173,7 @@ export function useTag(
   width: number,
   window: Window | null,
   inSight: boolean,
+  order: number,
 ): ReadonlyMap<string, Points[]> {
   const whole = useRef(new Map<string, Kept>());
   const part = useRef(new Map<string, Kept>());
@@ -165,38 +184,52 @@ export function useTag(
     const tags = summaries.get(job.metadata.uid)?.tags ?? [];
     return tags.reduce((sum, one) => (one.tag === tag ? sum + one.count : sum), 0);
   });
+  const latest = useRef(jobs);
+  latest.current = jobs;
   const draw = (): void => {
     shown.current = new Map(
-      jobs.map(({ metadata: { uid } }) => {
+      latest.current.map(({ metadata: { uid } }) => {
         const near = part.current.get(uid);
         return [uid, (near?.version.endsWith(range) && range ? near : whole.current.get(uid))?.series ?? []]; // prettier-ignore
       }),
     );
     tell();
   };
+  // What is on its way stays good when more jobs have answered what they hold.
+  const round = useRef({ ended: false, asked: new Map<string, string>() });
   useEffect(() => {
-    let ended = false;
+    const mine = { ended: false, asked: new Map<string, string>() };
+    round.current = mine;
     if (range === "") part.current.clear();
+    return () => {
+      mine.ended = true;
+    };
+  }, [range, inSight, width, tag]);
+  useEffect(() => {
     draw();
     if (!inSight) return;
+    const mine = round.current;
     const into = range ? part.current : whole.current;
     const version = new Map(jobs.map((job, i) => [job, `${versions[i]}${range}`]));
-    const wanted = jobs.filter(
-      (job, i) => versions[i] && into.get(job.metadata.uid)?.version !== version.get(job),
-    );
+    const wanted = jobs.filter(({ metadata: { uid } }, i) => {
+      const one = `${versions[i]}${range}`;
+      return versions[i] && into.get(uid)?.version !== one && mine.asked.get(uid) !== one;
+    });
+    for (const job of wanted) mine.asked.set(job.metadata.uid, version.get(job)!);
     askAll(
       wanted,
       `lines.bin?tag=${encodeURIComponent(tag)}&width=${width}${range}`,
-      () => ended,
+      order,
+      () => mine.ended,
       (job, body, failure) => {
-        if (failure) return; // the summary of the job says what is wrong
-        into.set(job.metadata.uid, { version: version.get(job)!, series: linesOf(body) });
+        const { uid } = job.metadata;
+        if (mine.asked.get(uid) !== version.get(job)) return; // newer ones are on their way
+        if (failure)
+          mine.asked.delete(uid); // the summary of the job says what is wrong
+        else into.set(uid, { version: version.get(job)!, series: linesOf(body) });
       },
       draw,
     );
-    return () => {
-      ended = true;
-    };
   }, [versions.join(), range, inSight, width, tag]);
   return shown.current;
 }

@@ -1,6 +1,6 @@
 // Smoothing, and runs as the lines of a chart. Pure.
 import type { Values } from "../charts/range.ts";
-import { lossRank } from "../lib/loss.ts";
+import { lossRank, NO_LOSS } from "../lib/loss.ts";
 
 export interface Points {
   run: string;
@@ -49,8 +49,8 @@ export function lineOf(points: Points, axis: Axis, weight: number): Line {
   return { x, values: smooth(points.value, weight), pale: points.value };
 }
 
-/** "train/loss" is in the group "train"; a tag without a slash is in none. What says most whether it
- * learns comes first, in its group too. */
+/** "train/loss" is in the group "train"; a tag without a slash is in none, which comes last unless it has
+ * the loss. What says most whether it learns comes first, in its group too. */
 export function groupsOf(tags: string[]): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   // hparam/loss is one figure of a run, no curve.
@@ -60,6 +60,11 @@ export function groupsOf(tags: string[]): Map<string, string[]> {
     const slash = tag.indexOf("/");
     const name = slash > 0 ? tag.slice(0, slash) : "";
     groups.set(name, [...(groups.get(name) ?? []), tag]);
+  }
+  const none = groups.get("");
+  if (none && lossRank(none[0]!) >= NO_LOSS) {
+    groups.delete("");
+    groups.set("", none);
   }
   return groups;
 }

@@ -243,27 +243,29 @@ export default function Training(props: TabProps) {
         />
       ) : null}
       {series.length && !groups.size ? <Empty title={tc("noData")} /> : null}
-      {[...groups].map(([group, tags]) => (
-        <details key={group} open>
-          <summary>
-            <h2>{group || t("others")}</h2> <span class="dim num">{tags.length}</span>
-          </summary>
-          <div class="chart-grid">
-            {tags.map((tag) => (
-              <Curve
-                key={tag}
-                tag={tag}
-                series={byTag.get(tag)!}
-                runs={runs}
-                axis={axis}
-                weight={weight}
-                log={log}
-                zoom={zoom}
-              />
-            ))}
-          </div>
-        </details>
-      ))}
+      <div class="chart-groups">
+        {[...groups].map(([group, tags]) => (
+          <details key={group} class={tags.length > 1 ? "several" : ""} open>
+            <summary>
+              <h2>{group || t("others")}</h2> <span class="dim num">{tags.length}</span>
+            </summary>
+            <div class="chart-grid">
+              {tags.map((tag) => (
+                <Curve
+                  key={tag}
+                  tag={tag}
+                  series={byTag.get(tag)!}
+                  runs={runs}
+                  axis={axis}
+                  weight={weight}
+                  log={log}
+                  zoom={zoom}
+                />
+              ))}
+            </div>
+          </details>
+        ))}
+      </div>
       <Media job={props.job} search={drawing.search} />
       {series.length ? <Values series={series} /> : null}
     </div>

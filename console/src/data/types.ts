@@ -131,6 +131,20 @@ export interface Progress {
   time?: string;
 }
 
+/** status.failure of a job: which replica failed and how. */
+export interface JobFailure {
+  replica: string;
+  exitCode?: number;
+  container?: string;
+  reason?: string;
+  message?: string;
+  follower?: string;
+  others?: number;
+  restartPolicy?: string;
+  restartLimit?: number;
+  restartSeconds?: number;
+}
+
 export interface Job extends KubeObject {
   spec?: {
     replicaSpecs?: ReplicaSpec[];
@@ -169,6 +183,7 @@ export interface Job extends KubeObject {
     tasks?: { type: string; replicas?: ReplicaStatus[] }[];
     aggregate?: Record<string, number>;
     tensorboard?: { name?: string; [other: string]: unknown };
+    failure?: JobFailure;
     progress?: Progress;
     [other: string]: unknown;
   };

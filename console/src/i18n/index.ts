@@ -33,6 +33,14 @@ document.documentElement.lang = lang.value === "zh" ? "zh-CN" : "en";
 
 type Values = Record<string, string | number>;
 
+/** A translator in a language that is given. */
+export function inLang<K extends string>(
+  area: { zh: Record<K, string>; en: Record<K, string> },
+  chosen: Lang,
+) {
+  return (key: K, values?: Values): string => fill(area[chosen][key], values);
+}
+
 /** A translator for one area: `const t = translator(area); t("key", { name })` fills `{name}`. */
 export function translator<K extends string>(area: {
   zh: Record<K, string>;

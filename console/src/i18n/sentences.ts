@@ -55,18 +55,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "; it last said: {}": "；最后的输出：{1}",
   ": {}": "：{1}",
   // core/job_why.c
-  "{} ended with exit code 0 while {} still needed it": "{1} 已正常退出，但 {2} 仍需要它",
-  "{}, and with it {}": "{1+}，{2} 随之失败",
   "The job has finished successfully.": "Job 已成功结束。",
-  "{} {} has failed: {}; restartPolicy {} does not restart it":
-    "{2} 失败：{3}；重启策略 {4} 不会重启它",
-  "{} {} has failed: {}; no restart is allowed (backoffLimit 0)":
-    "{2} 失败：{3}；不允许重启（backoffLimit 为 0）",
-  "{} {} has failed: {}; the restart budget is spent ({} of {})":
-    "{2} 失败：{3}；重启次数已用完（{4}/{5}）",
-  "{} {} has failed: it ran longer than activeDeadlineSeconds ({} s)":
-    "{2} 失败：运行时间超过 activeDeadlineSeconds（{3} 秒）",
-  "{}; {} more failed": "{1+}；另有 {2} 个副本失败",
   "the job has no replicas: every entry of replicaSpecs says 0":
     "Job 没有副本：replicaSpecs 的每一项都为 0",
   'a {} "{}" exists and does not belong to this job: it is left alone, delete it to let the job go on':
@@ -77,9 +66,6 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "a {} of the job is refused: {}": "Job 的 {1} 被拒绝创建：{2}",
   '{} is waiting for the scheduler "{}", which has said nothing of it: is there one? Without schedulerName the default scheduler places it':
     "{1} 正在等待调度器“{2}”，但它没有任何回应：它是否存在？不设置 schedulerName 则由默认调度器调度",
-  "at once": "立即",
-  "after {} s": "{1} 秒后",
-  "{}; restart {} of {} follows {}": "{1+}；{4}进行第 {2}/{3} 次重启",
   "{} was lost with its node: it is replaced and costs no restart":
     "{1} 随节点丢失：将重新创建，不计入重启次数",
   "nothing is known of {}: its node does not answer": "无法得知 {1} 的状态：其节点没有响应",

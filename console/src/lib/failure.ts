@@ -1,6 +1,11 @@
 // Why a job failed, in words: which replica, how it ended, and what usually helps. Pure.
-import type { Job, Pod } from "../data/types.ts";
-import { causeOf, say } from "./say.ts";
+import type { Job, JobFailure, Pod } from "../data/types.ts";
+import { failureTexts } from "../i18n/failure.ts";
+import { inLang, type Lang } from "../i18n/index.ts";
+import { say } from "./say.ts";
+import { isOver } from "./state.ts";
+
+const wordsIn = (lang: Lang) => inLang(failureTexts, lang);
 
 export interface Ending {
   pod: Pod;
@@ -189,29 +194,86 @@ export function sentenceOf(job: Job): string {
   return job.status?.message ?? failed?.message ?? "";
 }
 
-/** What became of the job after its cause, such as "the restart budget is spent (2 of 2)"; where the
- * sentence has no such part, the sentence. */
-export function outcomeOf(job: Job, lang: "zh" | "en"): string {
-  const sentence = sentenceOf(job);
-  const said = say(sentence, lang);
-  const cause = causeOf(sentence);
-  const { name } = job.metadata;
-  if (cause === null) return said;
-  const before =
-    lang === "zh"
-      ? `${name} 失败：${say(cause, lang)}；`
-      : `${job.kind} ${name} has failed: ${cause}; `;
-  return said.startsWith(before) ? said.slice(before.length) : said;
+type Words = keyof (typeof failureTexts)["zh"];
+
+const BY_REASON: Record<string, Words> = {
+  OOMKilled: "oom",
+  ContainerCannotRun: "notStarted",
+  StartError: "notStarted",
+  SupervisorLost: "supervisor",
+  Evicted: "evicted",
+  DeadlineExceeded: "podDeadline",
+};
+const SAY_LITTLE = new Set([1, 2]); // what the program said tells more
+
+/** How it ended: "exit code 137 (killed, SIGKILL): ...". */
+function endText(f: JobFailure, lang: Lang): string {
+  const t = wordsIn(lang);
+  const { exitCode: code, reason = "", message = "" } = f;
+  const known = code !== undefined && code !== 0 && exitWord(code) !== "exitOther";
+  const byCode =
+    !known || (message && SAY_LITTLE.has(code))
+      ? ""
+      : t(code === 137 && message ? "killed" : exitWord(code), { n: code - 128 });
+  const byReason = BY_REASON[reason] ? t(BY_REASON[reason]) : "";
+  const notFound = reason === "StartError" && byCode; // says more than that it did not start
+  const words = notFound ? byCode : byReason || byCode;
+  const end = [
+    code === undefined ? t("noCode") : t("code", { code }),
+    f.container ? t("container", { name: f.container }) : "",
+    words || code === undefined ? t("inWords", { words: words || reason || t("noReason") }) : "",
+    message ? t("said", { message: say(message, lang) }) : "",
+  ];
+  return code === 0 ? t("tooEarly") : end.join("");
+}
+
+/** Which replica failed, how, and which others did. */
+export function failureText(f: JobFailure, lang: Lang): string {
+  const t = wordsIn(lang);
+  const head = t("replica", { name: f.replica, end: endText(f, lang) });
+  if (f.follower) return head + t("follower", { name: f.follower });
+  return f.others ? head + t("others", { count: f.others }) : head;
+}
+
+/** What became of the job after its cause, such as "the restart budget is spent (2 of 2)"; where no
+ * replica is to blame, the sentence. */
+export function outcomeOf(job: Job, lang: Lang): string {
+  const t = wordsIn(lang);
+  const { failure: f, reason, backoffCount: used = 0 } = job.status ?? {};
+  if (reason === "DeadlineExceeded")
+    return t("deadline", { seconds: Number(job.spec?.runPolicy?.activeDeadlineSeconds ?? 0) });
+  if (!f) return say(sentenceOf(job), lang);
+  const limit = f.restartLimit ?? 0;
+  if (reason === "BackoffLimitExceeded")
+    return limit ? t("budgetSpent", { used, limit }) : t("noRestarts");
+  if (reason === "Restarting")
+    return f.restartSeconds
+      ? t("restartsLater", { used, limit, seconds: f.restartSeconds })
+      : t("restarts", { used, limit });
+  return isOver(job) ? t("notRestarted", { policy: f.restartPolicy ?? "" }) : "";
+}
+
+/** Why it does not run or why it failed, from what the server says for programs; what it only says as a
+ * sentence, as that. */
+export function whyText(job: Job, lang: Lang): string {
+  const { failure, reason } = job.status ?? {};
+  if (!failure && reason !== "DeadlineExceeded") return say(sentenceOf(job), lang);
+  const parts = [failure ? failureText(failure, lang) : "", outcomeOf(job, lang)];
+  return parts.filter(Boolean).join(wordsIn(lang)("then"));
+}
+
+/** A sentence of a condition or an event of the job: its own again, that of its failed replicas, or
+ * another's. */
+export function sayOfJob(job: Job, text: string, lang: Lang): string {
+  const { failure, message, conditions = [] } = job.status ?? {};
+  if (text && text === message) return whyText(job, lang);
+  const failed = conditions.find((one) => one.type === "ReplicaFailure" && one.status === "True");
+  return failure && text === failed?.message ? failureText(failure, lang) : say(text, lang);
 }
 
 /** What a row of the job says of its failure: without the job's and the replica's names and what
  * restarts there were. */
-export function shortCause(job: Job, lang: "zh" | "en"): string {
-  const sentence = sentenceOf(job);
-  const cause = causeOf(sentence);
-  if (cause === null) return say(sentence, lang);
-  const [replica = ""] = cause.split(" ", 1);
-  const said = say(cause, lang);
-  const names = lang === "zh" ? `${replica} 失败，` : `${replica} failed with `;
-  return said.startsWith(names) ? said.slice(names.length) : said;
+export function shortCause(job: Job, lang: Lang): string {
+  const f = job.status?.failure;
+  return f ? endText(f, lang) : whyText(job, lang);
 }

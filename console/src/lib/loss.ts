@@ -5,10 +5,12 @@ const EXACT = /^(loss|train_loss|train\/loss|training_loss|training\/loss|loss\/
 const LAST_PART = /(^|[/.:])(loss|loss_[^/.:]*|[^/.:]*_loss)$/i;
 const WORD = /(^|[^a-z])loss([^a-z]|$)/i;
 
-/** The lower the better. What is measured on other data than is trained on comes after all that is. */
+export const NO_LOSS = 3;
+
+/** The lower the better, below NO_LOSS a loss. What is measured on other data than is trained on comes after all that is. */
 export function lossRank(tag: string): number {
   const names = [EXACT, LAST_PART, WORD].findIndex((one) => one.test(tag));
-  const rank = names < 0 ? 3 : names;
+  const rank = names < 0 ? NO_LOSS : names;
   return OTHER_DATA.test(tag) ? rank + 4 : rank;
 }
 

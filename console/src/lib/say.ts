@@ -149,19 +149,6 @@ function inChinese(message: string): string {
   return now;
 }
 
-/** Of "JOB has failed: CAUSE; ..." the cause, by the rows of the table that say so. */
-const FAILED = Object.keys(SENTENCES)
-  .filter((text) => text.startsWith("{} {} has failed: {};"))
-  .map((text) => text.split("{}"));
-
-export function causeOf(message: string): string | null {
-  for (const pieces of FAILED) {
-    const values = valuesOf(pieces, message);
-    if (values) return values[2] ?? null;
-  }
-  return null;
-}
-
 /** For a hover over what may be cut: the sentence, and as the controller wrote it. */
 export function sayBoth(message: string, lang: "zh" | "en"): string {
   const now = say(message, lang);

@@ -138,7 +138,7 @@ export function timeLineOf(job: Job, pods: Pod[], events: Event[], now: number):
   const uids = new Set([job.metadata.uid]);
   const jobLane: Lane = {
     name: "",
-    label: job.metadata.name,
+    label: "Job",
     spans: jobSpans(job, until),
     marks: events
       .filter((one) => uids.has(one.involvedObject.uid ?? ""))

@@ -72,6 +72,7 @@ function Attempts(props: { chosen: Chosen; pods: Pod[] }) {
     (pod) => props.chosen.replica === "all" || pod.metadata.name === props.chosen.replica,
   );
   const earlier = Math.max(0, ...picked.map(attemptOf));
+  if (!earlier && !props.chosen.previous && props.chosen.attempt === undefined) return null;
   const value =
     props.chosen.attempt !== undefined
       ? String(props.chosen.attempt)

@@ -13,7 +13,7 @@ import { query, setQuery } from "../router.ts";
 import { Empty, Problem } from "../ui/notice.tsx";
 import { fromField, readSpan, spanQuery, toField, type Span } from "./span.ts";
 import { perSecond, QUANTITIES } from "./quantities.ts";
-import { RankPanel } from "./ranks.tsx";
+import { EACH, OddRanks, RankPanel } from "./ranks.tsx";
 import { aligned, byGpu, idleFor, meanOf, total, type Samples } from "./samples.ts";
 import { TrainedPanel, useTrained } from "./trained.tsx";
 import { PODS_LIMIT, useSamples } from "./use.ts";
@@ -22,7 +22,6 @@ import "../style/metrics.css";
 
 const t = translator(metricsTexts);
 const RANGES: Record<string, number> = { "10m": 600, "1h": 3_600, "24h": 86_400 };
-const EACH = "*"; // instead of a replica's name: every one by itself
 const LINES = 12; // more cannot be told apart
 
 function asked(pods: Pod[], which: "requests" | "limits", resource: string): number | null {
@@ -334,9 +333,10 @@ export default function Metrics(props: TabProps) {
           </div>
         </details>
       ) : null}
+      {replica ? null : <OddRanks all={apart} step={step} />}
       {!each && all.some((one) => one.time.length) ? (
-        <>
-          <details open>
+        <div class="chart-groups">
+          <details class="several" open>
             <summary>
               <h2>{t("cluster")}</h2>
             </summary>
@@ -371,7 +371,7 @@ export default function Metrics(props: TabProps) {
             </div>
           </details>
           {hasGpu ? (
-            <details open>
+            <details class="several" open>
               <summary>
                 <h2>{t("gpu")}</h2>
               </summary>
@@ -445,7 +445,7 @@ export default function Metrics(props: TabProps) {
               />
             </div>
           </details>
-        </>
+        </div>
       ) : null}
     </div>
   );

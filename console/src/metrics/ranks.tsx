@@ -7,13 +7,59 @@ import { translator } from "../i18n/index.ts";
 import { metricsTexts } from "../i18n/metrics.ts";
 import { setQuery } from "../router.ts";
 import { Heat } from "./heat.tsx";
-import type { Quantity } from "./quantities.ts";
-import { ranksOf, stragglers } from "./ranks.ts";
+import { QUANTITIES, type Quantity } from "./quantities.ts";
+import { ranksOf, stragglers, type Ranks, type Straggler } from "./ranks.ts";
 import type { Named } from "./samples.ts";
 import { spanQuery, type Span } from "./span.ts";
 
 const t = translator(metricsTexts);
 const NAMED = 3;
+/** In the address: a line for each replica. */
+export const EACH = "*";
+
+/** Who is not like the others, in words. */
+function Odd(props: { quantity: Quantity; ranks: Ranks; odd: Straggler[]; named?: boolean }) {
+  const { quantity, odd } = props;
+  if (!odd.length) return null;
+  const words = odd.slice(0, NAMED).map((one) =>
+    t("straggler", {
+      name: props.ranks.ranks[one.rank]!.name,
+      has: quantity.format(one.has),
+      others: quantity.format(one.others),
+    }),
+  );
+  return (
+    <p class="straggler">
+      ▲ {props.named ? <b>{t(quantity.label)} </b> : null}
+      {words.join(" ")}
+      {odd.length > NAMED ? ` ${t("moreStragglers", { count: odd.length - NAMED })}` : ""}
+    </p>
+  );
+}
+
+/** Beside the sum of all, which hides them: who is not like the others, and the way to the lines of each. */
+export function OddRanks(props: { all: ReadonlyMap<string, Named[]>; step: number }) {
+  const found = useMemo(
+    () =>
+      QUANTITIES.flatMap((quantity) => {
+        const ranks = ranksOf(props.all.get(quantity.column) ?? [], quantity.column, props.step * 1000); // prettier-ignore
+        const odd = stragglers(ranks.ranks, quantity.least);
+        return odd.length ? [{ quantity, ranks, odd }] : [];
+      }),
+    [props.all, props.step],
+  );
+  if (!found.length) return null;
+  return (
+    <div class="odd-ranks">
+      {found.slice(0, NAMED).map((one) => (
+        <Odd key={one.quantity.column} {...one} named />
+      ))}
+      <button type="button" onClick={() => setQuery({ replica: EACH })}>
+        {t("showEach")}
+      </button>
+    </div>
+  );
+}
 
 export function RankPanel(props: {
   quantity: Quantity;
@@ -74,22 +120,7 @@ export function RankPanel(props: {
           }
         />
       )}
-      {odd.length ? (
-        <p class="straggler">
-          ▲{" "}
-          {odd
-            .slice(0, NAMED)
-            .map((one) =>
-              t("straggler", {
-                name: ranks.ranks[one.rank]!.name,
-                has: quantity.format(one.has),
-                others: quantity.format(one.others),
-              }),
-            )
-            .join(" ")}
-          {odd.length > NAMED ? ` ${t("moreStragglers", { count: odd.length - NAMED })}` : ""}
-        </p>
-      ) : null}
+      <Odd quantity={quantity} ranks={ranks} odd={odd} />
     </div>
   );
 }

@@ -1,9 +1,12 @@
 // A controller's sentence in the reader's language; as it was written, on hover.
+import type { Job } from "../data/types.ts";
 import { lang } from "../i18n/index.ts";
+import { sayOfJob } from "../lib/failure.ts";
 import { say } from "../lib/say.ts";
 
-export function Said(props: { text: string | undefined }) {
+/** job: whose sentence it is, if it is a job's. */
+export function Said(props: { text: string | undefined; job?: Job | undefined }) {
   const text = props.text ?? "";
-  const said = say(text, lang.value);
+  const said = props.job ? sayOfJob(props.job, text, lang.value) : say(text, lang.value);
   return said === text ? <>{text}</> : <span title={text}>{said}</span>;
 }

@@ -181,11 +181,26 @@ static const struct field interruption_fields[] = {
     F_TIME("resumeTime", "When the job was resumed."),
     {0}};
 
+static const struct field failure_fields[] = {
+    F_STR("replica", "The pod that failed; of several the cause."),
+    F_INT32("exitCode", "Its exit code; left out when nobody knows it."),
+    F_STR("container", "The container at fault, where that is not the training's."),
+    F_STR("reason", "One word from the node: Error, OOMKilled, StartError, Evicted."),
+    F_STR("message", "The last line it said."),
+    F_STR("follower", "The pod that failed with it, whose end counted for the job."),
+    F_INT32("others", "How many more replicas failed."),
+    F_STR("restartPolicy", "restartPolicy of the replica whose end counted."),
+    F_INT32("restartLimit", "Restarts that are allowed; backoffCount of them are used."),
+    F_INT32("restartSeconds", "The wait before the next restart, if there is one."),
+    {0}};
+
 const struct field job_status_fields[] = {
     F_STR("phase", "Where the job is in its life.", ONE_OF(job_phases)),
     F_STR("reason", "One word: why it does not run, or why it failed."),
     F_STR("message", "A sentence: why it does not run, or why it failed."),
     F_INT32("place", "Place in the line of all queues, if it waits in it; 21: behind the 20th."),
+    F_OBJ("failure", failure_fields, "Which replica failed and how, for programs.",
+          .flags = FIELD_KEEP_UNKNOWN),
     F_CONDITIONS(condition_fields,
                  "Initialized, Running, ReplicaFailure, Completed, Failed, Paused.",
                  KEYED_BY("type")),

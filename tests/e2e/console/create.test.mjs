@@ -230,6 +230,18 @@ test("cancel of the preview discards what was typed there", async () => {
   await page.context().close();
 });
 
+test("a name nobody has typed yet is no mistake until the job is to be sent", async () => {
+  const page = await shared.browser.page(shared.daemon);
+  await page.goto("/jobs/new?kind=MPIJob");
+  const name = page.getByRole("textbox", { name: "名称" }).first();
+  await name.waitFor();
+  assert.notEqual(await name.getAttribute("aria-invalid"), "true");
+  await page.getByRole("button", { name: "创建", exact: true }).click();
+  await page.getByRole("alert").first().waitFor();
+  assert.equal(await name.getAttribute("aria-invalid"), "true");
+  await page.context().close();
+});
+
 test("a draft survives leaving the page, until it is sent or given up", async () => {
   const page = await open("zh");
   const name = page.getByRole("textbox", { name: "名称" }).first();

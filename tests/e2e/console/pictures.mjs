@@ -41,8 +41,8 @@ async function mess(make) {
     "llama-7b-sft-bad-args":
       "echo 'train.py: error: unrecognized arguments: --learning-rate' >&2; exit 2",
     "no-such-program": "exec trian.py",
-    "killed-by-somebody": "kill -9 $$",
-    "segfault-in-loader": "kill -SEGV $$",
+    "killed-by-somebody": "kill -9 $$$$",
+    "segfault-in-loader": "kill -SEGV $$$$",
     "loss-is-nan": "echo 'step 120 loss: nan'; echo 'ValueError: loss is nan' >&2; exit 1",
     "disk-full": "echo 'OSError: [Errno 28] No space left on device' >&2; exit 1",
   };

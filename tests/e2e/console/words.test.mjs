@@ -36,6 +36,19 @@ test("Error where the phase is Failed; Succeeded, Done in its explanation", asyn
   assert.equal(new URL(page.url()).searchParams.get("phase"), "Failed", "the API's own word");
   await page.goto(at("fails"));
   await page.getByRole("region", { name: "失败原因" }).waitFor();
+  // The reason in the reader's language, from status.failure: in the box, the conditions, the list.
+  const failed = await daemon.phase("fails", "Failed");
+  assert.equal(failed.status.failure.exitCode, 3);
+  await page.getByText("重启策略 Never 不会重启它", { exact: true }).waitFor();
+  await page.locator("#conditions summary").click();
+  await page
+    .locator("#conditions")
+    .getByText(`${failed.status.failure.replica}：退出码 3；重启策略 Never 不会重启它`)
+    .first()
+    .waitFor();
+  await page.goto("/jobs?q=fails");
+  await row(page, "fails").getByText("退出码 3", { exact: true }).waitFor();
+  await page.goto(at("fails"));
   await page.getByRole("heading", { name: "副本概况" }).waitFor();
   await page.goto(at("works"));
   await page.locator(".facts").getByText("Done：已成功完成").waitFor();

@@ -66,6 +66,10 @@ static void fractions(void **state)
         {"resumed from checkpoint at epoch 2\n", -1},
         {"downloaded 30/30 files\n", -1},
         {"Epoch 30/10\n", -1},
+        /* what it was called with */
+        {"train.py: error: unrecognized arguments: --step 3/10\n", -1},
+        {"-epochs 3/10\n", -1},
+        {"mini-batch 5/10\n", 0.5},
     };
 
     (void)state;

@@ -495,6 +495,7 @@ static void workers_failures_do_not_end_the_job(void **state)
  */
 static void a_victim_waits_for_the_one_who_failed(void **state)
 {
+    const struct json *failure;
     struct world w;
 
     (void)state;
@@ -511,6 +512,12 @@ static void a_victim_waits_for_the_one_who_failed(void **state)
                         "PyTorchTrainingJob mnist has failed: mnist-40c14-worker-1 failed with "
                         "exit code 1: ValueError: bad data, and with it mnist-40c14-worker-0; "
                         "restartPolicy Never does not restart it");
+    failure = json_get(world_status(&w), "failure");
+    assert_string_equal(json_get_string(failure, "replica", ""), "mnist-40c14-worker-1");
+    assert_int_equal(json_get_int(failure, "exitCode", -1), 1);
+    assert_string_equal(json_get_string(failure, "message", ""), "ValueError: bad data");
+    assert_string_equal(json_get_string(failure, "follower", ""), "mnist-40c14-worker-0");
+    assert_string_equal(json_get_string(failure, "restartPolicy", ""), "Never");
     assert_int_equal(w.deleted, 1); /* worker 2: nobody is waited for any more */
     world_release(&w);
 }
@@ -740,6 +747,8 @@ static void replacements_wait_longer_each_time(void **state)
             assert_true(pod_is_finished(world_get(&w, WORLD_PODS, name)));
             assert_int_equal(w.wake_at_ms, w.now_ms + delays_ms[i]);
             assert_string_equal(json_get_string(world_status(&w), "reason", ""), "Restarting");
+            assert_int_equal(json_int(json_at(world_status(&w), "failure", "restartSeconds"), 0),
+                             delays_ms[i] / 1000);
             w.now_ms += delays_ms[i] - 1;
             world_settle(&w);
             assert_true(pod_is_finished(world_get(&w, WORLD_PODS, name)));
@@ -749,6 +758,7 @@ static void replacements_wait_longer_each_time(void **state)
         assert_false(pod_is_finished(world_get(&w, WORLD_PODS, name)));
         world_pod_runs(&w, name);
         world_settle(&w);
+        assert_null(json_get(world_status(&w), "failure"));
     }
     assert_int_equal(world_backoff(&w), 4);
     /* a long run forgives */

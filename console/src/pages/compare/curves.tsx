@@ -54,6 +54,7 @@ function eachGroup(runs: Run[], points: ReadonlyMap<string, Points[]>, how: How)
 
 function TagChart(props: {
   tag: string;
+  order: number;
   runs: Run[];
   shown: Run[];
   summaries: ReadonlyMap<string, Summary>;
@@ -72,7 +73,7 @@ function TagChart(props: {
   }, []);
   const jobs = useMemo(() => props.runs.map((run) => run.job), [props.runs]);
   const window = how.axis === "step" ? how.zoom : null;
-  const points = useTag(jobs, props.summaries, props.tag, WIDTH, window, inSight);
+  const points = useTag(jobs, props.summaries, props.tag, WIDTH, window, inSight, props.order);
   const series = useMemo(
     () => (how.group ? eachGroup : eachRun)(props.shown, points, how),
     [props.shown, points, how.axis, how.weight, how.group],
@@ -112,8 +113,8 @@ export function Curves(props: {
 }) {
   return (
     <div class="chart-grid">
-      {props.tags.map((tag) => (
-        <TagChart key={tag} {...props} tag={tag} />
+      {props.tags.map((tag, order) => (
+        <TagChart key={tag} {...props} tag={tag} order={order} />
       ))}
     </div>
   );

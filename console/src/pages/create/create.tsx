@@ -357,6 +357,11 @@ export default function CreatePage() {
     [checked, refused, lang.value],
   );
   const [held, setHeld] = useState(false); // it was to be sent while something was wrong
+  // A name nobody has typed yet is no mistake until the job is to be sent.
+  const shownProblems = useMemo(() => {
+    const unnamed = !held && !readText(document, ["metadata", "name"]);
+    return new Map([...problems].filter(([at]) => !(unnamed && at === "metadata.name")));
+  }, [problems, held, document]);
   const ns = readText(document, ["metadata", "namespace"]) || ownProject();
   const { offers, nodes } = useOffers(ns);
   const latest = useRef("");
@@ -394,7 +399,7 @@ export default function CreatePage() {
   };
   const draft: Draft = {
     document,
-    problems,
+    problems: shownProblems,
     offers,
     set: (path, value) => change(write(latest.current, path, value)),
   };

@@ -191,8 +191,8 @@ export function cloned(job: Job, name: string): unknown {
   };
 }
 
-/** "train" becomes "train-2", "train-2" becomes "train-3". */
+/** "train" becomes "train-2", "train-2" becomes "train-3"; the 005 of "lr-005" counts nothing. */
 export function nextName(name: string): string {
-  const found = /^(.*)-(\d+)$/.exec(name);
+  const found = /^(.*)-([1-9]\d*)$/.exec(name);
   return found ? `${found[1]}-${Number(found[2]) + 1}` : `${name}-2`;
 }

@@ -1,5 +1,5 @@
 // Conditions as a table: of a job, or of one of its pods.
-import type { Condition } from "../../data/types.ts";
+import type { Condition, Job } from "../../data/types.ts";
 import { translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import { Said } from "../../ui/said.tsx";
@@ -7,7 +7,7 @@ import { Ago } from "../../ui/time.tsx";
 
 const t = translator(jobTexts);
 
-export function ConditionTable(props: { conditions: Condition[] }) {
+export function ConditionTable(props: { conditions: Condition[]; job?: Job }) {
   return (
     <table>
       <thead>
@@ -29,7 +29,7 @@ export function ConditionTable(props: { conditions: Condition[] }) {
             </td>
             <td>{one.reason}</td>
             <td>
-              <Said text={one.message} />
+              <Said text={one.message} job={props.job} />
             </td>
           </tr>
         ))}

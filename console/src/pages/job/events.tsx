@@ -41,7 +41,7 @@ function useChosen(name: string | null, there: boolean) {
   return row;
 }
 
-export function EventTable(props: { events: Event[]; withObject: boolean }) {
+export function EventTable(props: { events: Event[]; withObject: boolean; job?: Job }) {
   const sorted = newestFirst(props.events);
   const chosen = query.value.get("event");
   const row = useChosen(
@@ -86,7 +86,7 @@ export function EventTable(props: { events: Event[]; withObject: boolean }) {
               </td>
               <td>{event.reason}</td>
               <td class="message">
-                <Said text={event.message} />
+                <Said text={event.message} job={props.job} />
                 {(event.count ?? 1) > 1 ? <span class="dim num"> ×{event.count}</span> : null}
               </td>
               {props.withObject ? (
@@ -195,7 +195,7 @@ export function Events(props: { job: Job; events: Event[] }) {
           </select>
         </label>
       </div>
-      <EventTable events={mine} withObject={detailed} />
+      <EventTable events={mine} withObject={detailed} job={props.job} />
     </Section>
   );
 }

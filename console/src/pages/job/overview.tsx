@@ -4,7 +4,7 @@
 import { appHref } from "../../data/apps.ts";
 import { useBoard } from "../../data/boards.ts";
 import { TENSORBOARDS } from "../../data/kinds.ts";
-import type { Condition, Job, Pod, Progress } from "../../data/types.ts";
+import type { Job, Pod, Progress } from "../../data/types.ts";
 import { tc, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
@@ -132,8 +132,8 @@ function Rows(props: { class: string; rows: [string, preact.ComponentChildren][]
   );
 }
 
-function Conditions(props: { conditions: Condition[] }) {
-  const sorted = [...props.conditions].sort((a, b) =>
+function Conditions(props: { job: Job }) {
+  const sorted = [...(props.job.status?.conditions ?? [])].sort((a, b) =>
     (a.lastTransitionTime ?? "") < (b.lastTransitionTime ?? "") ? 1 : -1,
   );
   const newest = sorted[0];
@@ -155,7 +155,7 @@ function Conditions(props: { conditions: Condition[] }) {
       {sorted.length ? (
         <div class="scroll-x">
           <p class="dim">{t("sortedBy")}</p>
-          <ConditionTable conditions={sorted} />
+          <ConditionTable conditions={sorted} job={props.job} />
         </div>
       ) : (
         <p class="dim">{t("noConditions")}</p>
@@ -214,7 +214,7 @@ function Types(props: { job: Job; pods: Pod[] }) {
                       </span>
                     ))}
                   </td>
-                  <td>
+                  <td class="nobr">
                     {image ? (
                       <>
                         <code>{image}</code>{" "}
@@ -309,9 +309,10 @@ function Alive(props: TabProps) {
     <div class="alive">
       {loss}
       {lines ? (
-        <section>
+        <section class="last-lines">
           <div class="section-head">
             <h2>{t(state === "running" ? "liveTail" : "lastLines")}</h2>
+            <span class="grow" />
             <a href={jobHref(props.job, "logs")}>{t("seeLog")}</a>
           </div>
           <LiveTail
@@ -335,7 +336,7 @@ export function Overview(props: TabProps) {
       <Types job={props.job} pods={props.pods} />
       <TimeLine job={props.job} pods={props.pods} events={events} />
       <Basics job={props.job} />
-      <Conditions conditions={props.job.status?.conditions ?? []} />
+      <Conditions job={props.job} />
       <Events job={props.job} events={events} />
     </div>
   );

@@ -5,7 +5,7 @@ import type { Event, Job, Pod } from "../../data/types.ts";
 import { lang, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import { jobHref } from "../../lib/jobs.ts";
-import { sayBoth } from "../../lib/say.ts";
+import { sayOfJob } from "../../lib/failure.ts";
 import { isOver } from "../../lib/state.ts";
 import {
   gathered,
@@ -93,7 +93,9 @@ export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
               {gathered(lane.marks, length * NEAR).map((group) => {
                 const first = group.events[0]!;
                 const words = group.events
-                  .map((event) => `${event.reason}: ${sayBoth(event.message ?? "", lang.value)}`)
+                  .map(
+                    (event) => `${event.reason}: ${sayOfJob(job, event.message ?? "", lang.value)}`,
+                  )
                   .join("\n");
                 const warning = first.type === "Warning";
                 return (

@@ -5,12 +5,14 @@ import { corePath } from "../../data/kinds.ts";
 import { leavesAt } from "../../data/removal.ts";
 import type { Job, Pod } from "../../data/types.ts";
 import { lang, tc, translator } from "../../i18n/index.ts";
+import { failureTexts } from "../../i18n/failure.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import {
   exitWord,
   firstEnding,
   outcomeOf,
   sentenceOf,
+  whyText,
   tellingLine,
   tipFor,
   type Ending,
@@ -23,6 +25,7 @@ import { Said } from "../../ui/said.tsx";
 import { undoRemoval } from "../jobs/remove.tsx";
 
 const t = translator(jobTexts);
+const endWord = translator(failureTexts);
 const LINES = 20;
 
 function useLastLines(ending: Ending | null): string {
@@ -70,13 +73,13 @@ function LastLines(props: { text: string }) {
 function Failed(props: { job: Job; pods: Pod[] }) {
   const ending = firstEnding(props.pods);
   const lines = useLastLines(ending);
-  const words = ending ? t(exitWord(ending.code), { n: ending.code - 128 }) : "";
+  const words = ending ? endWord(exitWord(ending.code), { n: ending.code - 128 }) : "";
   return (
     <div class="box bad" role="region" aria-label={t("failedTitle")}>
       <h2>{t("failedTitle")}</h2>
       {ending ? null : (
         <p>
-          <Said text={sentenceOf(props.job)} />
+          <span title={sentenceOf(props.job)}>{whyText(props.job, lang.value)}</span>
         </p>
       )}
       {ending ? (
@@ -145,7 +148,7 @@ function Partly(props: { job: Job; pods: Pod[] }) {
   const words = ending
     ? t("exitCode", {
         code: ending.code,
-        words: t(exitWord(ending.code), { n: ending.code - 128 }),
+        words: endWord(exitWord(ending.code), { n: ending.code - 128 }),
       })
     : "";
   return (
@@ -183,7 +186,7 @@ function WhySo(props: { job: Job; pods: Pod[] }) {
       <div class="box warn">
         <b>{t("pausedTitle")}</b>:{" "}
         {job.status?.reason === "MaxDurationExceeded" ? (
-          <Said text={job.status.message} />
+          <Said text={job.status.message} job={job} />
         ) : (
           t("pausedText")
         )}
@@ -195,9 +198,9 @@ function WhySo(props: { job: Job; pods: Pod[] }) {
   return (
     <div class="box warn" role="region" aria-label={t("pendingTitle")}>
       <b>{t("pendingTitle") + tc("colon")}</b>
-      <Said text={message} />
+      <Said text={message} job={job} />
       {since === undefined ? null : (
-        <span class="dim num"> ({t("since", { time: duration(now.value - since) })})</span>
+        <span class="dim num nobr"> ({t("since", { time: duration(now.value - since) })})</span>
       )}
     </div>
   );

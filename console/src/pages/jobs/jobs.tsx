@@ -286,7 +286,8 @@ export function JobsPage() {
       ),
     [anyGpu, columns, longest, width],
   );
-  const across = tableWidth(visible, nameWidth(longest, width));
+  const names = nameWidth(longest, width);
+  const across = tableWidth(visible, names);
   const chosen = useMemo(
     () => (selected.size ? shown.filter((job) => selected.has(job.metadata.uid)) : []),
     [shown, selected],
@@ -385,7 +386,10 @@ export function JobsPage() {
           aria-label={t("title")}
           aria-rowcount={shown.length}
           class={`job-table ${columns ? "wide" : ""}`}
-          style={columns ? { "--across": `${across}px` } : {}}
+          style={{
+            "--names": `${Math.round(names)}px`,
+            ...(columns ? { "--across": `${across}px` } : {}),
+          }}
         >
           <div class="row head" role="row">
             <span role="columnheader" class="cell-check">

@@ -7,7 +7,7 @@ import { leavesAt } from "../../data/removal.ts";
 import type { Job } from "../../data/types.ts";
 import { lang, translator } from "../../i18n/index.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
-import { shortCause } from "../../lib/failure.ts";
+import { shortCause, whyText } from "../../lib/failure.ts";
 import {
   extendedResources,
   gpuSharesOf,
@@ -70,7 +70,7 @@ function ProgressCell(props: { job: Job }) {
   }
   if (state === "failed")
     return (
-      <span class="dim" title={sayBoth(props.job.status?.message ?? "", lang.value)}>
+      <span class="dim" title={whyText(props.job, lang.value)}>
         {shortCause(props.job, lang.value) || "-"}
       </span>
     );
@@ -92,7 +92,9 @@ function ProgressCell(props: { job: Job }) {
           {Math.round(p.fraction! * 100)}%
         </>
       ) : null}{" "}
-      <span class="dim">{p.loss === undefined ? (p.message ?? "") : lossText(p.loss)}</span>
+      <span class="dim">
+        {p.loss === undefined ? (p.message ?? "") : `loss ${lossText(p.loss)}`}
+      </span>
     </span>
   );
 }
@@ -216,9 +218,7 @@ export const Row = memo(function Row({
     .map((tag) => `#${tag}`)
     .join(" ");
   const leaves = leavesAt(job);
-  const why = [job.status?.reason, sayBoth(job.status?.message ?? "", lang.value)]
-    .filter(Boolean)
-    .join(": ");
+  const why = [job.status?.reason, whyText(job, lang.value)].filter(Boolean).join(": ");
   return (
     <div
       class={`row ${current ? "current" : ""} ${leaves === undefined ? "" : "leaving"}`}

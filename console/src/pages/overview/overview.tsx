@@ -8,10 +8,9 @@ import { useLive } from "../../data/live.ts";
 import type { Job, Node, Pod } from "../../data/types.ts";
 import { lang, tc, translator } from "../../i18n/index.ts";
 import { overviewTexts } from "../../i18n/overview.ts";
-import { shortCause } from "../../lib/failure.ts";
+import { shortCause, whyText } from "../../lib/failure.ts";
 import { gpusOf, jobHref, lossText, queueOf, ranMs, totalsOf } from "../../lib/jobs.ts";
 import { formatQuantity, plainCores } from "../../lib/quantity.ts";
-import { sayBoth } from "../../lib/say.ts";
 import { seeAll, seen, unseen } from "../../lib/seen.ts";
 import { stateOfJob, type State } from "../../lib/state.ts";
 import { duration, exact, millis, now } from "../../lib/time.ts";
@@ -151,13 +150,13 @@ function Running(props: { jobs: Job[]; loads: Map<string, Use> }) {
                     <span class="dim">-</span>
                   ) : (
                     <>
+                      <span class="value">{lossText(loss)}</span>
                       <Spark
                         job={job}
                         label={t("lossCurve", { loss: lossText(loss) })}
                         width={120}
                         height={26}
                       />
-                      {lossText(loss)}
                     </>
                   )}
                 </td>
@@ -243,7 +242,7 @@ function Failures(props: { jobs: Job[] }) {
               </span>
             </div>
             <p class="item-why">
-              <span title={sayBoth(job.status?.message ?? "", lang.value)}>
+              <span title={whyText(job, lang.value)}>
                 {shortCause(job, lang.value) || (job.status?.reason ?? "-")}
               </span>
             </p>

@@ -2,7 +2,7 @@
 import { session } from "../../data/session.ts";
 import { lang, setLang, tc, texts, translator } from "../../i18n/index.ts";
 import { setUtc, utc } from "../../lib/time.ts";
-import { density, theme, type Density, type Theme } from "../../theme.ts";
+import { density, theme } from "../../theme.ts";
 import { Notifications } from "./notifications.tsx";
 
 const t = translator(
@@ -48,62 +48,70 @@ function shellWord(text: string): string {
   return /^[\w./+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
+function Choice<Value extends string>(props: {
+  name: string;
+  title: string;
+  value: Value;
+  options: Record<Value, string>;
+  choose: (value: Value) => void;
+}) {
+  return (
+    <fieldset class="setting">
+      <legend>{props.title}</legend>
+      {(Object.keys(props.options) as Value[]).map((one) => (
+        <label key={one}>
+          <input
+            type="radio"
+            name={props.name}
+            checked={props.value === one}
+            onChange={() => props.choose(one)}
+          />{" "}
+          {props.options[one]}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
 export default function SettingsPage() {
   const kubeconfig = session.value?.kubeconfig;
-  const themes: Theme[] = ["system", "light", "dark"];
-  const densities: Density[] = ["comfortable", "compact"];
   return (
     <section class="settings">
       <div class="page-head">
         <h1>{t("title")}</h1>
       </div>
-      <h2>{tc("language")}</h2>
-      {(["zh", "en"] as const).map((one) => (
-        <label key={one} class="choice">
-          <input
-            type="radio"
-            name="lang"
-            checked={lang.value === one}
-            onChange={() => setLang(one)}
-          />{" "}
-          {one === "zh" ? "中文" : "English"}
-        </label>
-      ))}
-      <h2>{tc("appearance")}</h2>
-      {themes.map((one) => (
-        <label key={one} class="choice">
-          <input
-            type="radio"
-            name="theme"
-            checked={theme.value === one}
-            onChange={() => {
-              theme.value = one;
-            }}
-          />{" "}
-          {tc(one)}
-        </label>
-      ))}
-      <h2>{t("density")}</h2>
-      {densities.map((one) => (
-        <label key={one} class="choice">
-          <input
-            type="radio"
-            name="density"
-            checked={density.value === one}
-            onChange={() => {
-              density.value = one;
-            }}
-          />{" "}
-          {tc(one)}
-        </label>
-      ))}
-      <h2>{t("times")}</h2>
-      {[false, true].map((one) => (
-        <label key={String(one)} class="choice">
-          <input type="radio" name="utc" checked={utc.value === one} onChange={() => setUtc(one)} />{" "}
-          {t(one ? "utc" : "local")} <span class="dim">{one ? "" : zoneName()}</span>
-        </label>
-      ))}
+      <Choice
+        name="lang"
+        title={tc("language")}
+        value={lang.value}
+        options={{ zh: "中文", en: "English" }}
+        choose={setLang}
+      />
+      <Choice
+        name="theme"
+        title={tc("appearance")}
+        value={theme.value}
+        options={{ system: tc("system"), light: tc("light"), dark: tc("dark") }}
+        choose={(one) => {
+          theme.value = one;
+        }}
+      />
+      <Choice
+        name="density"
+        title={t("density")}
+        value={density.value}
+        options={{ comfortable: tc("comfortable"), compact: tc("compact") }}
+        choose={(one) => {
+          density.value = one;
+        }}
+      />
+      <Choice
+        name="utc"
+        title={t("times")}
+        value={utc.value ? "utc" : "local"}
+        options={{ local: `${t("local")} (${zoneName()})`, utc: t("utc") }}
+        choose={(one) => setUtc(one === "utc")}
+      />
       <Notifications />
       <h2>{t("kubectl")}</h2>
       <p>

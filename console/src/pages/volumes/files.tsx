@@ -212,6 +212,7 @@ export default function FilesPage(props: Place) {
   }, [ns, claim, path, version]);
   return (
     <section>
+      <Crumbs {...props} />
       <div class="page-head">
         <h1>{claim}</h1>
         <span class="grow" />
@@ -237,7 +238,6 @@ export default function FilesPage(props: Place) {
           }}
         />
       </div>
-      <Crumbs {...props} />
       {sending ? (
         <p role="status">
           {t("uploading", { name: sending.name, size: formatBytes(sending.size) })}{" "}
