@@ -137,8 +137,13 @@ $(patsubst tests/unit/$(1)/%.c,$(B)/unit/$(1)/%,$(wildcard tests/unit/$(1)/*.c))
 endef
 $(foreach l,$(WITH_CODE),$(eval $(call unit_rules,$(l))))
 
+# Makes allocations and system calls of a daemon fail (tests/fault/sweep_test.py). Sanitizers have an allocator of their own.
+$(B)/faults.so: tests/fault/faults.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -fPIE,$(CFLAGS)) -U_FORTIFY_SOURCE -fPIC -shared $< -o $@ -ldl
+
 .PHONY: unit-tests
-unit-tests: $(UNIT_TESTS)
+unit-tests: $(UNIT_TESTS) $(if $(filter 1,$(SAN)),,$(B)/faults.so)
 
 # The simulator: the program's own objects below cli, with tests/sim in place of the real loop, writer thread and
 # machine. Objects come before the archives, so what they define is not taken from there.
@@ -159,7 +164,7 @@ SEEDS ?= 1000
 sim: $(B)/sim/sim
 	@$(B)/sim/sim $(if $(SEED),--seed $(SEED),$(SEEDS))
 
-# The fuzzer: the program's own objects below cli, fed with what nobody should send. Sanitized.
+# The fuzzer: the program's own objects, fed with what nobody should send. Sanitized.
 #   make fuzz SECONDS=60    make fuzz SEED=7 ONLY=patch
 FUZZ_OBJ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%.o,$(wildcard tests/fuzz/*.c))
 $(B)/fuzz/%.o: tests/fuzz/%.c Makefile
@@ -167,7 +172,7 @@ $(B)/fuzz/%.o: tests/fuzz/%.c Makefile
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(CFLAGS) -Itests/fuzz -MMD -MP -c $< -o $@
 
-$(B)/fuzz/fuzz: $(FUZZ_OBJ) $(foreach l,$(filter-out cli,$(WITH_CODE)),$(call lib,$(l)))
+$(B)/fuzz/fuzz: $(FUZZ_OBJ) $(foreach l,$(WITH_CODE),$(call lib,$(l)))
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_OBJ) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@
 
