@@ -6,6 +6,8 @@
 #   make format     C and TypeScript put in form     make clean
 #   make sim SEEDS=10000   the simulator (SEED=42: that run's timeline)
 #   make fuzz SECONDS=60   what strangers may send, sanitized
+#   make check      what one runs while working: three minutes
+#   make promises   the ten of docs/reliability.md with their figures; make promise-6: one; LEVEL=full: at full length
 #   make test-upstream     client-go and controller-runtime, built from Go modules, against `muster up`
 #   make install    below $(DESTDIR)$(PREFIX), with man pages, completion and systemd units
 #   make tarball deb wheel   packages into build/package: any Linux with glibc 2.34, Debian and Ubuntu, Python
@@ -196,6 +198,20 @@ test:
 	@$(MAKE) -j2 SAN=1 B=$(B)/asan all unit-tests sim-program fuzz-program
 	@$(MAKE) -j2 CC=clang B=$(B)/clang all unit-tests
 	@tests/run.sh
+
+# The tests of what one is working on, in the build that is there.
+.PHONY: check
+check:
+	@$(MAKE) -j2 all unit-tests sim-program fuzz-program
+	@tools/check-layers.sh
+	@CHECK=1 tests/run.sh
+
+.PHONY: promises
+promises: all unit-tests sim-program
+	@tools/setup.sh test
+	@B=$(B) LEVEL=$(LEVEL) tests/promise.py all
+promise-%: all unit-tests sim-program
+	@B=$(B) LEVEL=$(LEVEL) tests/promise.py $*
 
 # The controllers on a real Kubernetes control plane, built once from Go modules into a folder that a new checkout finds again.
 export MUSTER_KUBE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/muster/kube

@@ -40,6 +40,7 @@ struct agent {
     struct map works;    /* "namespace/name/uid" -> pod_work */
     struct map departed; /* UIDs of pods that only the machine has, not looked at yet */
     struct clock_timer *next_departed;
+    struct clock_timer *again; /* something was missed for lack of memory: all is looked at anew */
     struct pod_work *awaiting; /* those that wait for a service or for room */
     uint64_t said[1024];       /* hashes of the names of events sent last; a ring */
     size_t said_next;

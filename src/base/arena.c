@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/reserve.h"
+
 #define FIRST_BLOCK_BYTES 4096u
 #define LARGEST_BLOCK_BYTES (128u * 1024u) /* none that malloc asks the kernel for, each time */
 #define ALIGNMENT 16u
@@ -57,7 +59,7 @@ static struct arena_block *add_block(struct arena *a, size_t need)
     struct arena_block *b;
 
     size = max_size(size, need);
-    b = malloc(sizeof(*b) + size);
+    b = memory_checked(malloc(sizeof(*b) + size));
     if (!b)
         return NULL;
     b->size = size;

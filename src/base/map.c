@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/reserve.h"
 
 #define FEWEST_BUCKETS 64u /* fewer keys are found as fast in the tree */
 
@@ -223,7 +224,7 @@ int map_put(struct map *m, const void *key, size_t len, void *value, void **ret_
         n->value = value;
         return 0;
     }
-    n = malloc(map_node_size(0, len));
+    n = memory_checked(malloc(map_node_size(0, len)));
     if (!n)
         return -ENOMEM;
     map_node_init(n, key, len);
