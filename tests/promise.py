@@ -131,7 +131,10 @@ def nobody_gets_in():
     rows = [line for line in (ROOT / "docs/threat-model.md").read_text().splitlines() if line.startswith("| **")]
     named = {}
     for row in rows:
-        for where, names in re.findall(r"`((?:tests|console)/[\w./-]+)`(?:: ([^`|]*))?", row.rsplit("|", 2)[1]):
+        tests_of = re.findall(r"`((?:tests|console)/[\w./-]+)`(?:: ([^`|]*))?", row.rsplit("|", 2)[1])
+        if not tests_of:
+            raise Broken(f"no test is named for {row.split('|')[1].strip()}")
+        for where, names in tests_of:
             named.setdefault(where, []).extend(name.strip(" ;") for name in names.split(",") if name.strip(" ;"))
     tests, pods = 0, []
     for where, names in sorted(named.items()):

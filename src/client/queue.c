@@ -60,7 +60,7 @@ static struct item *item_at(struct map_node *n)
 
 static void item_free(struct map_node *n)
 {
-    struct item *i = item_at(n);
+    struct item *i = container_of(n, struct item, node);
 
     clock_stop(i->queue->clock, i->delay);
     reserve_free(i);
