@@ -143,7 +143,7 @@ $(patsubst tests/unit/$(1)/%.c,$(B)/unit/$(1)/%,$(wildcard tests/unit/$(1)/*.c))
 endef
 $(foreach l,$(WITH_CODE),$(eval $(call unit_rules,$(l))))
 
-# Makes allocations and system calls of a daemon fail (tests/fault/sweep_test.py). Sanitizers have an allocator of their own.
+# Makes allocations and system calls of a daemon fail (tests/fault/sweep.py). Sanitizers have an allocator of their own.
 $(B)/faults.so: tests/fault/faults.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -fPIE,$(CFLAGS)) -U_FORTIFY_SOURCE -fPIC -shared $< -o $@ -ldl
@@ -217,9 +217,9 @@ promises: all unit-tests sim-program
 promise-%: all unit-tests sim-program
 	@B=$(B) LEVEL=$(LEVEL) tests/promise.py $*
 
-# What has threads (the store's writer, the pool, TLS) under ThreadSanitizer.
+# What has threads (the store's writer, the pool) under ThreadSanitizer.
 THREADED = $(patsubst %,$(B)/unit/%,store/store_test store/watch_test store/failure_test store/power_loss_test loop/loop_test \
-           loop/file_test net/httpd_test runtime/log_search_test)
+           loop/file_test runtime/log_search_test)
 .PHONY: tsan tsan-programs
 tsan-programs: $(THREADED)
 tsan:

@@ -54,7 +54,7 @@ struct pod_work {
     int64_t seen_ms;
     int64_t stop_grace;                            /* last asked of the runtime; -1: not asked */
     struct pod_work *next_awaiting, **at_awaiting; /* at is NULL: it does not wait */
-    int64_t start_after_ms; /* the next one */
+    int64_t start_after_ms;                        /* the next one */
     int64_t said_note;
     uint64_t complained; /* hash of what the log was told last */
     int64_t complained_ms;

@@ -7,6 +7,7 @@
  */
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #include "fixture.h"
@@ -20,11 +21,12 @@
 
 /* --- chance --- */
 
-static uint64_t chance_state;
+/* Drawn on the writer's thread too. */
+static atomic_ullong chance_state;
 
 static uint64_t chance_next(void)
 {
-    uint64_t z = chance_state += 0x9e3779b97f4a7c15u;
+    uint64_t z = atomic_fetch_add(&chance_state, 0x9e3779b97f4a7c15u) + 0x9e3779b97f4a7c15u;
 
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -59,8 +61,8 @@ static struct {
     sqlite3_vfs vfs, *real;
     pthread_mutex_t lock;
     struct disk_file files[FILES];
-    size_t operations_left; /* 0: the power does not go */
-    bool gone;
+    atomic_size_t operations_left; /* 0: the power does not go */
+    atomic_bool gone;
 } disk = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct power_file {
@@ -469,8 +471,8 @@ static void write_until_the_power_goes(struct fixture *f)
 {
     size_t writes = 1 + below(WRITES_LIMIT);
 
-    disk.operations_left = disk.operations_left ? disk.operations_left
-                                                : 1 + below(OPERATIONS_LIMIT);
+    if (!disk.operations_left)
+        disk.operations_left = 1 + below(OPERATIONS_LIMIT);
     for (size_t i = 0; i < writes && !disk.gone; i++) {
         attempt_one(f);
         switch (below(8)) {
