@@ -6,13 +6,16 @@
 #   make format     C and TypeScript put in form     make clean
 #   make sim SEEDS=10000   the simulator (SEED=42: that run's timeline)
 #   make fuzz SECONDS=60   what strangers may send, sanitized
+#   make check      what one runs while working: three minutes
+#   make tsan       what has threads under ThreadSanitizer
+#   make promises   the ten of docs/reliability.md with their figures; make promise-6: one; LEVEL=full: at full length
 #   make test-upstream     client-go and controller-runtime, built from Go modules, against `muster up`
 #   make install    below $(DESTDIR)$(PREFIX), with man pages, completion and systemd units
 #   make tarball deb wheel   packages into build/package: any Linux with glibc 2.34, Debian and Ubuntu, Python
 #   make docs       the documents as a site in build/site     make reference   docs/reference anew from the kinds' tables
 #   make deploy     a kustomization and a Helm chart into build/deploy      make image   an image, with buildah
 #
-# B=DIR builds elsewhere, CC=clang with clang, SAN=1 with ASan+UBSan, V=1 shows the commands, CONSOLE=0 leaves the web
+# B=DIR builds elsewhere, CC=clang with clang, SAN=1 with ASan+UBSan, SAN=thread with TSan, V=1 shows the commands, CONSOLE=0 leaves the web
 # console out (and needs no npm).
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
@@ -29,10 +32,13 @@ Q = $(if $(filter 1,$(V)),,@)
 WARNINGS = -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wvla -Wundef \
            -Wswitch-enum -Werror
 HARDEN   = -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
-SANITIZE = -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-CFLAGS   = -std=gnu17 -g -D_GNU_SOURCE -Isrc $(WARNINGS) $(if $(filter 1,$(SAN)),$(SANITIZE),$(HARDEN)) $(EXTRA_CFLAGS)
+SANITIZER_1 = address,undefined
+SANITIZER_thread = thread
+SANITIZER = $(SANITIZER_$(SAN))
+SANITIZE = -O1 -fsanitize=$(SANITIZER) -fno-sanitize-recover=all -fno-omit-frame-pointer
+CFLAGS   = -std=gnu17 -g -D_GNU_SOURCE -Isrc $(WARNINGS) $(if $(SANITIZER),$(SANITIZE),$(HARDEN)) $(EXTRA_CFLAGS)
 # No build id: it covers the debug information, which names the build's folder, and packages are to be the same anywhere.
-LDFLAGS  = -Wl,--build-id=none $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined,-pie -Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) \
+LDFLAGS  = -Wl,--build-id=none $(if $(SANITIZER),-fsanitize=$(SANITIZER),-pie -Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) \
            $(EXTRA_LDFLAGS)
 LDLIBS   = -luv -lgnutls -lsqlite3 -lyaml -lpcre2-8 -lz -lpthread -ldl -lm
 comma    = ,
@@ -110,9 +116,9 @@ $(B)/supervise: $(B)/obj/supervise.o $(foreach l,runtime loop api base,$(call li
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@
 $(B)/supervise.stripped: $(B)/supervise
 	$(Q)strip -o $@ $<
-$(B)/supervisor_image.o: src/cli/supervisor_image.S $(if $(filter 1,$(SAN)),,$(B)/supervise.stripped)
+$(B)/supervisor_image.o: src/cli/supervisor_image.S $(if $(SANITIZER),,$(B)/supervise.stripped)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(if $(filter 1,$(SAN)),,-DIMAGE='"$(B)/supervise.stripped"') -c $< -o $@
+	$(Q)$(CC) $(if $(SANITIZER),,-DIMAGE='"$(B)/supervise.stripped"') -c $< -o $@
 $(B)/manifests_text.o: src/cli/manifests_text.S src/cli/manifests.yaml
 	@mkdir -p $(@D)
 	$(Q)$(CC) -c $< -o $@
@@ -137,8 +143,13 @@ $(patsubst tests/unit/$(1)/%.c,$(B)/unit/$(1)/%,$(wildcard tests/unit/$(1)/*.c))
 endef
 $(foreach l,$(WITH_CODE),$(eval $(call unit_rules,$(l))))
 
+# Makes allocations and system calls of a daemon fail (tests/fault/sweep.py). Sanitizers have an allocator of their own.
+$(B)/faults.so: tests/fault/faults.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -fPIE,$(CFLAGS)) -U_FORTIFY_SOURCE -fPIC -shared $< -o $@ -ldl
+
 .PHONY: unit-tests
-unit-tests: $(UNIT_TESTS)
+unit-tests: $(UNIT_TESTS) $(if $(SANITIZER),,$(B)/faults.so)
 
 # The simulator: the program's own objects below cli, with tests/sim in place of the real loop, writer thread and
 # machine. Objects come before the archives, so what they define is not taken from there.
@@ -159,7 +170,7 @@ SEEDS ?= 1000
 sim: $(B)/sim/sim
 	@$(B)/sim/sim $(if $(SEED),--seed $(SEED),$(SEEDS))
 
-# The fuzzer: the program's own objects below cli, fed with what nobody should send. Sanitized.
+# The fuzzer: the program's own objects, fed with what nobody should send. Sanitized.
 #   make fuzz SECONDS=60    make fuzz SEED=7 ONLY=patch
 FUZZ_OBJ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%.o,$(wildcard tests/fuzz/*.c))
 $(B)/fuzz/%.o: tests/fuzz/%.c Makefile
@@ -167,7 +178,7 @@ $(B)/fuzz/%.o: tests/fuzz/%.c Makefile
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(CFLAGS) -Itests/fuzz -MMD -MP -c $< -o $@
 
-$(B)/fuzz/fuzz: $(FUZZ_OBJ) $(foreach l,$(filter-out cli,$(WITH_CODE)),$(call lib,$(l)))
+$(B)/fuzz/fuzz: $(FUZZ_OBJ) $(foreach l,$(WITH_CODE),$(call lib,$(l)))
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_OBJ) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@
 
@@ -191,6 +202,30 @@ test:
 	@$(MAKE) -j2 SAN=1 B=$(B)/asan all unit-tests sim-program fuzz-program
 	@$(MAKE) -j2 CC=clang B=$(B)/clang all unit-tests
 	@tests/run.sh
+
+# The tests of what one is working on, in the build that is there.
+.PHONY: check
+check:
+	@$(MAKE) -j2 all unit-tests sim-program fuzz-program
+	@tools/check-layers.sh
+	@CHECK=1 tests/run.sh
+
+.PHONY: promises
+promises: all unit-tests sim-program
+	@tools/setup.sh test
+	@B=$(B) LEVEL=$(LEVEL) tests/promise.py all
+promise-%: all unit-tests sim-program
+	@B=$(B) LEVEL=$(LEVEL) tests/promise.py $*
+
+# What has threads (the store's writer, the pool) under ThreadSanitizer.
+THREADED = $(patsubst %,$(B)/unit/%,store/store_test store/watch_test store/failure_test store/power_loss_test loop/loop_test \
+           loop/file_test runtime/log_search_test)
+.PHONY: tsan tsan-programs
+tsan-programs: $(THREADED)
+tsan:
+	@$(MAKE) -j2 SAN=thread B=$(B)/tsan tsan-programs
+	@for t in $(THREADED:$(B)/%=$(B)/tsan/%); do TSAN_OPTIONS=halt_on_error=1:exitcode=66 $$t >$(B)/tsan/out 2>&1 || \
+	    { cat $(B)/tsan/out; echo "tsan: $$t failed"; exit 1; }; echo "tsan: $$t: clean"; done
 
 # The controllers on a real Kubernetes control plane, built once from Go modules into a folder that a new checkout finds again.
 export MUSTER_KUBE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/muster/kube

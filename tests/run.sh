@@ -11,6 +11,7 @@
 #   B=build              where the builds are: $B and $B/asan
 #   ONLY=e2e/cli         run only programs whose name holds this text
 #   CLUSTER=1            run tests/cluster instead (`make test-cluster`), BESIDE=1 of its programs beside another
+#   CHECK=1              unit tests, a little of the simulator and the fuzzer, and the API's first tests (`make check`)
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 B=${B:-build}
@@ -182,6 +183,22 @@ if [ -n "${CLUSTER:-}" ]; then
         [ "$beside" != 0 ] || cluster_wait 0
     done
     cluster_wait 0
+    sum_up
+    exit
+fi
+
+if [ -n "${CHECK:-}" ]; then
+    MUSTER_BIN=$PWD/$B/muster
+    export MUSTER_BIN
+    while IFS= read -r program; do
+        unit "unit/${program#"$B"/unit/}" "$program"
+    done < <(find "$B/unit" -type f -perm -u+x ! -name '*.o' ! -name '*.d' | sort)
+    simulation sim "$B/sim/sim" "${SIM_SEEDS:-40}"
+    fuzz fuzz "$B/fuzz/fuzz" 3
+    for script in tests/api/http_test.py tests/api/rbac_test.py tests/kubectl/kubectl_test.py tests/e2e/all_in_one_test.py tests/fault/history_test.py; do
+        name=${script#tests/}
+        python "${name%.py}" "$script"
+    done
     sum_up
     exit
 fi

@@ -24,6 +24,7 @@
 #include "runtime/podfolder.h"
 #include "runtime/process.h"
 
+#define AGAIN_MS 1000
 #define PODS_IN_WORK 256
 #define READY_PODS 256 /* to be read; most have ended */
 /* Of pods that are gone from the API, looked at in one turn of the loop. */
@@ -67,16 +68,21 @@ static struct pod_work *work_of(const struct agent *a, const char *ns, const cha
     return w;
 }
 
+static void look_at_all(void *arg);
+
 static void queue_pod(struct agent *a, const char *ns, const char *name, const char *uid)
 {
     struct pod_work *w = work_of(a, ns, name, uid);
 
     if (!w)
         w = work_new(a, ns, name, uid);
-    if (w)
+    if (w) {
         queue_add(a->queue, w->key);
-    else
-        log_error("pod %s/%s: out of memory", ns, name);
+        return;
+    }
+    log_error("pod %s/%s: out of memory", ns, name);
+    if (!a->again)
+        a->again = clock_start(a->clock, AGAIN_MS, look_at_all, a);
 }
 
 void agent_forget_pod(struct pod_work *w)
@@ -187,6 +193,20 @@ static void on_pods_synced(void *arg)
     scratch_sweep(a->scratch, &a->departed);
     cache_each(a->pods, take_up, a);
     look_at_departed(a);
+}
+
+static void look_at_all(void *arg)
+{
+    struct agent *a = arg;
+
+    a->again = NULL;
+    on_pods_synced(a);
+}
+
+void agent_look_again(struct agent *a)
+{
+    if (!a->again && cache_is_synced(a->pods))
+        a->again = clock_start(a->clock, 0, look_at_all, a);
 }
 
 static void on_run(void *arg, const char *uid)
@@ -497,6 +517,7 @@ void agent_free(struct agent *a)
     node_keeper_free(a->node);
     cache_free(a->pods);
     cache_free(a->services);
+    clock_stop(a->clock, a->again);
     clock_stop(a->clock, a->next_departed);
     map_release(&a->departed, NULL);
     queue_free(a->queue);

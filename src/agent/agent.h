@@ -53,6 +53,8 @@ void agent_each_pod(const struct agent *a, bool (*fn)(void *arg, const struct js
                     void *arg);
 
 /* The folder of a claim, made if need be (claims.h), in the arena. */
+/* Looks at every pod once more: for want of memory something may not have been heard. */
+void agent_look_again(struct agent *agent);
 int agent_claim_folder(const struct agent *agent, struct arena *a, const char *ns,
                        const char *claim, const char **ret, struct err *err) must_check;
 

@@ -40,6 +40,7 @@ struct agent {
     struct map works;    /* "namespace/name/uid" -> pod_work */
     struct map departed; /* UIDs of pods that only the machine has, not looked at yet */
     struct clock_timer *next_departed;
+    struct clock_timer *again; /* something was missed for lack of memory: all is looked at anew */
     struct pod_work *awaiting; /* those that wait for a service or for room */
     uint64_t said[1024];       /* hashes of the names of events sent last; a ring */
     size_t said_next;
@@ -52,23 +53,22 @@ struct pod_work {
     char *ns, *name, *uid;
     int64_t seen_ms;
     int64_t stop_grace;                            /* last asked of the runtime; -1: not asked */
-    bool gone;                                     /* the API said so */
     struct pod_work *next_awaiting, **at_awaiting; /* at is NULL: it does not wait */
-    unsigned failed_starts;
-    int64_t start_after_ms; /* the next one */
-    bool said_started;
+    int64_t start_after_ms;                        /* the next one */
     int64_t said_note;
     uint64_t complained; /* hash of what the log was told last */
     int64_t complained_ms;
-    bool delete_next; /* after the status that is on its way */
     char *over_limit; /* why it is evicted, or NULL (disk_limits.c) */
     struct arena refs_arena;
     struct pod_ref *refs; /* fetched for the start that is under way */
-    bool refs_known;
     char *token;          /* fetched for it too (pod_token.c) */
     int64_t token_due_ms; /* to be renewed then, in the files of a pod that runs; 0: not known */
-    bool token_asked;
     void (*on_token)(struct pod_work *w, const struct err *err);
+    unsigned failed_starts;
+    bool gone; /* the API said so */
+    bool said_started;
+    bool delete_next; /* after the status that is on its way */
+    bool refs_known, token_asked;
 };
 
 /* pod_work.c: takes the pod one step further; calls queue_done when that step is over. */

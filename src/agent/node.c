@@ -402,15 +402,13 @@ struct node_keeper *node_keeper_new(const struct node_options *options)
     if (asprintf(&n->query, "fieldSelector=metadata.name%%3D%s", n->o.name) < 0)
         n->query = NULL;
     else
-        n->self = cache_new(&(struct cache_options){
-            .transport = n->o.transport,
-            .clock = n->o.clock,
-            .kind = &kind_node,
-            .keeps = (const char *const[]){"metadata", "status.conditions", NULL},
-            .query = n->query,
-            .on_change = on_node,
-            .on_synced = on_nodes_synced,
-            .arg = n});
+        n->self = cache_new(&(struct cache_options){.transport = n->o.transport,
+                                                    .clock = n->o.clock,
+                                                    .kind = &kind_node,
+                                                    .query = n->query,
+                                                    .on_change = on_node,
+                                                    .on_synced = on_nodes_synced,
+                                                    .arg = n});
     if (n->self)
         return n;
     node_keeper_free(n);

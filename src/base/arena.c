@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_BLOCK_BYTES 1024u /* many hold a name or two for as long as a watch or pod is there  \
-                                 */
+#include "base/reserve.h"
+
+#define FIRST_BLOCK_BYTES 1024u /* many hold a name or two for as long as a watch or pod is there */
 #define SECOND_BLOCK_BYTES 4096u
 #define LARGEST_BLOCK_BYTES (128u * 1024u) /* none that malloc asks the kernel for, each time */
 #define ALIGNMENT 16u
@@ -60,7 +61,7 @@ static struct arena_block *add_block(struct arena *a, size_t need)
     struct arena_block *b;
 
     size = max_size(size, need);
-    b = malloc(sizeof(*b) + size);
+    b = memory_checked(malloc(sizeof(*b) + size));
     if (!b)
         return NULL;
     b->size = size;

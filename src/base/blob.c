@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/reserve.h"
+
 struct blob *blob_new(const void *data, size_t len)
 {
-    struct blob *b = len < UINT32_MAX ? malloc(sizeof(*b) + len + 1) : NULL;
+    struct blob *b = len < UINT32_MAX ? memory_checked(malloc(sizeof(*b) + len + 1)) : NULL;
 
     if (!b)
         return NULL;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/reserve.h"
+
 #define SMALLEST_BYTES 256u
 
 void buf_init(struct buf *b, size_t limit_bytes)
@@ -53,7 +55,7 @@ char *buf_reserve(struct buf *b, size_t extra)
     cap = max_size(b->cap, SMALLEST_BYTES);
     while (cap < need)
         cap *= 2;
-    data = realloc(b->data, cap);
+    data = memory_checked(realloc(b->data, cap));
     if (!data)
         goto fail;
     b->data = data;

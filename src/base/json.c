@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/reserve.h"
 
 struct json *json_get_mut(struct json *object, const char *key)
 {
@@ -335,7 +336,7 @@ struct json *json_pack(const struct json *v, struct json_words *words)
     struct packing p = {.words = words};
 
     measure(&p, v);
-    p.node = malloc(p.nodes * sizeof(*p.node) + p.bytes);
+    p.node = memory_checked(malloc(p.nodes * sizeof(*p.node) + p.bytes));
     if (!p.node)
         return NULL;
     p.text = (char *)(p.node + p.nodes);

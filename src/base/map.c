@@ -1,11 +1,14 @@
 /* map.c - see map.h. Recursion depth is the treap's height, about 3 log2(n). */
 #include "base/map.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/reserve.h"
 
 #define FEWEST_BUCKETS 64u /* fewer keys are found as fast in the tree */
 
@@ -19,24 +22,39 @@ static int compare(const void *a, size_t a_len, const void *b, size_t b_len)
     return a_len < b_len ? -1 : a_len > b_len;
 }
 
-static void free_tree(struct map_node *n, void (*free_value)(void *))
+static void free_tree(struct map_node *n, void (*free_value)(void *),
+                      void (*free_node)(struct map_node *))
 {
     while (n) {
         struct map_node *right = n->right;
 
-        free_tree(n->left, free_value);
+        free_tree(n->left, free_value, free_node);
         if (free_value)
             free_value(n->value);
-        free(n);
+        if (free_node)
+            free_node(n);
+        else
+            free(n);
         n = right;
     }
 }
 
-void map_release(struct map *m, void (*free_value)(void *value))
+static void forget_tree(struct map *m)
 {
-    free_tree(m->root, free_value);
     free(m->buckets);
     *m = (struct map)MAP_INIT;
+}
+
+void map_release(struct map *m, void (*free_value)(void *value))
+{
+    free_tree(m->root, free_value, NULL);
+    forget_tree(m);
+}
+
+void map_release_nodes(struct map *m, void (*free_node)(struct map_node *n))
+{
+    free_tree(m->root, NULL, free_node);
+    forget_tree(m);
 }
 
 /* FNV's last multiplication mixes upwards only; the priority needs its high bits mixed too. */
@@ -111,7 +129,7 @@ static struct map_node *find_in_tree(const struct map *m, const void *key, size_
     return NULL;
 }
 
-static struct map_node *find(const struct map *m, const void *key, size_t len)
+struct map_node *map_find(const struct map *m, const void *key, size_t len)
 {
     struct map_node *n;
     uint32_t priority;
@@ -127,7 +145,7 @@ static struct map_node *find(const struct map *m, const void *key, size_t len)
 
 void *map_get(const struct map *m, const void *key, size_t len)
 {
-    struct map_node *n = find(m, key, len);
+    struct map_node *n = map_find(m, key, len);
 
     return n ? n->value : NULL;
 }
@@ -173,9 +191,32 @@ static struct map_node *insert(struct map_node *root, struct map_node *n)
     return root;
 }
 
+size_t map_node_size(size_t before, size_t key_len)
+{
+    return before + max_size(offsetof(struct map_node, key) + key_len + 1, sizeof(struct map_node));
+}
+
+void map_node_init(struct map_node *n, const void *key, size_t len)
+{
+    assert(len < UINT32_MAX);
+    *n = (struct map_node){.size = 1, .priority = priority_of(key, len), .key_len = (uint32_t)len};
+    memcpy(n->key, key, len);
+    n->key[len] = '\0';
+}
+
+void map_link(struct map *m, struct map_node *n)
+{
+    assert(!n->left && !n->right && n->size == 1);
+    m->root = insert(m->root, n);
+    m->count++;
+    if (m->buckets)
+        bucket_add(m, n);
+    grow_buckets(m);
+}
+
 int map_put(struct map *m, const void *key, size_t len, void *value, void **ret_old)
 {
-    struct map_node *n = find(m, key, len);
+    struct map_node *n = map_find(m, key, len);
 
     if (ret_old)
         *ret_old = n ? n->value : NULL;
@@ -183,22 +224,12 @@ int map_put(struct map *m, const void *key, size_t len, void *value, void **ret_
         n->value = value;
         return 0;
     }
-    n = malloc(sizeof(*n) + len + 1);
+    n = memory_checked(malloc(map_node_size(0, len)));
     if (!n)
         return -ENOMEM;
-    n->left = n->right = NULL;
-    n->size = 1;
+    map_node_init(n, key, len);
     n->value = value;
-    n->key_len = len;
-    memcpy(n->key, key, len);
-    n->key[len] = '\0';
-    n->priority = priority_of(key, len);
-    n->next = NULL;
-    m->root = insert(m->root, n);
-    m->count++;
-    if (m->buckets)
-        bucket_add(m, n);
-    grow_buckets(m);
+    map_link(m, n);
     return 0;
 }
 
@@ -218,23 +249,33 @@ static struct map_node *join(struct map_node *left, struct map_node *right)
     return right;
 }
 
-void *map_remove(struct map *m, const void *key, size_t len)
+void map_unlink(struct map *m, struct map_node *n)
 {
-    struct map_node *n = find(m, key, len), **at = &m->root;
-    void *value;
+    struct map_node **at = &m->root;
 
-    if (!n)
-        return NULL;
     while (*at != n) {
         (*at)->size--;
-        at = compare(key, len, (*at)->key, (*at)->key_len) < 0 ? &(*at)->left : &(*at)->right;
+        at = compare(n->key, n->key_len, (*at)->key, (*at)->key_len) < 0 ? &(*at)->left
+                                                                         : &(*at)->right;
     }
     *at = join(n->left, n->right);
     if (m->buckets)
         bucket_remove(m, n);
+    m->count--;
+    n->left = n->right = NULL;
+    n->size = 1;
+}
+
+void *map_remove(struct map *m, const void *key, size_t len)
+{
+    struct map_node *n = map_find(m, key, len);
+    void *value;
+
+    if (!n)
+        return NULL;
+    map_unlink(m, n);
     value = n->value;
     free(n);
-    m->count--;
     return value;
 }
 

@@ -17,7 +17,7 @@ struct map_node {
     struct map_node *next;   /* in its bucket */
     uint32_t priority, size; /* size: of the tree below, with itself */
     void *value;
-    size_t key_len;
+    uint32_t key_len;
     char key[]; /* NUL-terminated besides */
 };
 
@@ -48,6 +48,15 @@ struct map_node *map_after(const struct map *m, const void *key, size_t len);
 struct map_node *map_first(const struct map *m);
 /* How many keys come before this one. */
 size_t map_rank(const struct map *m, const void *key, size_t len);
+
+/* For a structure that is its own node: a `struct map_node` as its last member, allocated with
+ * room for the key, which the map neither copies nor frees. Its value is the caller's. */
+size_t map_node_size(size_t before, size_t key_len); /* before: offsetof the node */
+void map_node_init(struct map_node *n, const void *key, size_t len);
+struct map_node *map_find(const struct map *m, const void *key, size_t len);
+void map_link(struct map *m, struct map_node *n); /* its key must not be there */
+void map_unlink(struct map *m, struct map_node *n);
+void map_release_nodes(struct map *m, void (*free_node)(struct map_node *n));
 
 /* For string keys. The body of map_for_each may not remove nodes: collect keys first, or
  * loop on map_first. */

@@ -11,8 +11,11 @@
  */
 #include "base/shrink.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/crc32c.h"
 
 #define LEAST 4u        /* of a reference */
 #define LONG_ENOUGH 64u /* to look for no longer one */
@@ -185,12 +188,106 @@ static bool shrink_with(struct work *w, const struct shrink_model *m, const char
     return shrink_joined(w, m);
 }
 
-static struct shrunk *keep(struct shrink_model *m, const void *data, size_t len, size_t text_len)
+/* --- equal texts --- */
+
+#define FEWEST_BUCKETS 256u
+
+static struct {
+    struct shrunk **buckets; /* by hash; NULL: none was kept yet, or no memory */
+    size_t buckets_len;      /* a power of two */
+    size_t count;
+} kept;
+
+static struct shrunk **bucket_of(uint32_t hash)
+{
+    return &kept.buckets[hash & (kept.buckets_len - 1)];
+}
+
+static bool is_text(const struct shrunk *t, uint32_t hash, const char *text, size_t len)
+{
+    static char whole[SHRINK_TEXT_LIMIT_BYTES + 1];
+
+    if (t->hash != hash || t->text_len != len)
+        return false;
+    if (!t->model)
+        return memcmp(t->data, text, len) == 0;
+    shrunk_expand(t, whole);
+    return memcmp(whole, text, len) == 0;
+}
+
+static struct shrunk *find_kept(uint32_t hash, const char *text, size_t len)
+{
+    struct shrunk *t = kept.buckets ? *bucket_of(hash) : NULL;
+
+    while (t && !is_text(t, hash, text, len))
+        t = t->next;
+    return t;
+}
+
+static void resize_buckets(size_t len)
+{
+    struct shrunk **old = kept.buckets, **more = calloc(len, sizeof(struct shrunk *));
+    size_t old_len = kept.buckets_len;
+
+    if (!more)
+        return; /* the chains are longer then */
+    kept.buckets = more;
+    kept.buckets_len = len;
+    for (size_t i = 0; i < old_len; i++)
+        for (struct shrunk *t = old[i], *next; t; t = next) {
+            next = t->next;
+            t->next = *bucket_of(t->hash);
+            *bucket_of(t->hash) = t;
+        }
+    free(old);
+}
+
+static bool keep_one(struct shrunk *t)
+{
+    if (kept.count >= kept.buckets_len)
+        resize_buckets(max_size(2 * kept.buckets_len, FEWEST_BUCKETS));
+    if (!kept.buckets)
+        return false;
+    t->next = *bucket_of(t->hash);
+    *bucket_of(t->hash) = t;
+    kept.count++;
+    return true;
+}
+
+static void keep_no_more(const struct shrunk *t)
+{
+    struct shrunk **at = bucket_of(t->hash);
+
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    if (--kept.count == 0) {
+        free(kept.buckets);
+        kept.buckets = NULL;
+        kept.buckets_len = 0;
+    } else if (kept.count < kept.buckets_len / 8 && kept.buckets_len > FEWEST_BUCKETS) {
+        resize_buckets(kept.buckets_len / 2);
+    }
+}
+
+size_t shrunk_count(void)
+{
+    return kept.count;
+}
+
+static struct shrunk *keep(struct shrink_model *m, const void *data, size_t len, size_t text_len,
+                           uint32_t hash)
 {
     struct shrunk *t = malloc(sizeof(*t) + len);
 
     if (!t)
         return NULL;
+    t->refs = 1;
+    t->hash = hash;
+    if (!keep_one(t)) {
+        free(t);
+        return NULL;
+    }
     t->model = m ? model_ref(m) : NULL;
     t->text_len = (uint32_t)text_len;
     t->len = (uint32_t)len;
@@ -214,15 +311,22 @@ static bool set_model(struct shrinker *s, const char *text, size_t len)
 
 struct shrunk *shrink(struct shrinker *s, const char *text, size_t len)
 {
+    uint32_t hash = crc32c(text, len);
+    struct shrunk *same = find_kept(hash, text, len);
     bool smaller;
 
+    if (same) {
+        same->refs++;
+        return same;
+    }
     if (len >= SHRINK_TEXT_LIMIT_BYTES || (!s->model && !set_model(s, text, len)))
-        return keep(NULL, text, len, len);
+        return keep(NULL, text, len, len, hash);
     smaller = shrink_with(&work, s->model, text, len);
     if ((!smaller || work.len > len / LONG_PART) && ++s->long_texts > s->patience &&
         set_model(s, text, len))
         smaller = shrink_with(&work, s->model, text, len);
-    return smaller ? keep(s->model, work.out, work.len, len) : keep(NULL, text, len, len);
+    return smaller ? keep(s->model, work.out, work.len, len, hash)
+                   : keep(NULL, text, len, len, hash);
 }
 
 /* --- the way back --- */
@@ -279,10 +383,12 @@ void shrunk_expand(const struct shrunk *t, char *out)
     }
 }
 
-void shrunk_free(struct shrunk *t)
+void shrunk_unref(struct shrunk *t)
 {
-    if (!t)
+    assert(!t || t->refs > 0);
+    if (!t || --t->refs > 0)
         return;
+    keep_no_more(t);
     model_unref(t->model);
     free(t);
 }

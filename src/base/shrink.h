@@ -1,7 +1,8 @@
 /*
  * shrink.h - texts that are much alike, kept small: what stood in a text before, or in the model,
  * one of the texts themselves, is referred to and not repeated. Of objects of one kind some tenth
- * is left; to get one back takes some microseconds. One thread.
+ * is left; to get one back takes some microseconds. Equal texts are kept once in the process: the
+ * store and every cache of an object share one. One thread.
  */
 #ifndef MUSTER_BASE_SHRINK_H
 #define MUSTER_BASE_SHRINK_H
@@ -13,8 +14,10 @@
 struct shrink_model;
 
 struct shrunk {
+    struct shrunk *next;        /* of those with a like hash */
     struct shrink_model *model; /* NULL: data is the text itself */
     uint32_t text_len, len;
+    uint32_t refs, hash;
     unsigned char data[];
 };
 
@@ -27,10 +30,11 @@ struct shrinker {
 
 void shrinker_release(struct shrinker *s);
 
-/* NULL: out of memory. */
+/* Shared with all who asked for the same text. NULL: out of memory. */
 struct shrunk *shrink(struct shrinker *s, const char *text, size_t len) must_check;
 /* out has room for text_len bytes and one more, for a NUL. */
 void shrunk_expand(const struct shrunk *t, char *out);
-void shrunk_free(struct shrunk *t);
+void shrunk_unref(struct shrunk *t); /* NULL-safe */
+size_t shrunk_count(void);           /* different texts that are kept */
 
 #endif

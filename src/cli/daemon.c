@@ -16,6 +16,7 @@
 
 #include "agent/agent.h"
 #include "base/log.h"
+#include "base/reserve.h"
 #include "cli/local_progress.h"
 #include "cli/supervisor_image.h"
 #include "console/app_proxy.h"
@@ -169,13 +170,34 @@ static int start_server(struct daemon *d, struct arena *a, const struct daemon_o
     return r ? r : home_announce(d->lock_fd, d->address, err);
 }
 
-static int start_clients(struct daemon *d, const struct daemon_options *o, struct err *err)
+static int start_control(struct daemon *d, const struct daemon_options *o, struct err *err)
 {
     struct control_options control = {.clock = loop_clock(d->loop),
                                       .parts = CONTROL_ALL | CONTROL_NODES | CONTROL_BATCH,
                                       .overcommit = o->overcommit,
                                       .idle = o->idle,
                                       .shared_network = true};
+
+    d->control_transport = server_local_transport(d->server, &caller_component);
+    if (!d->control_transport)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    control.transport = d->control_transport;
+    control.webhook = d->webhook;
+    d->control = control_new(&control, err);
+    return d->control ? 0 : -EIO;
+}
+
+static void stop_control(struct daemon *d)
+{
+    if (d->control)
+        control_free(d->control);
+    transport_free(d->control_transport);
+    d->control = NULL;
+    d->control_transport = NULL;
+}
+
+static int start_clients(struct daemon *d, const struct daemon_options *o, struct err *err)
+{
     struct agent_options agent = {.loop = d->loop,
                                   .pod_root = o->home->pods_path,
                                   .node_name = o->node_name,
@@ -190,16 +212,15 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
                                                                             : NULL};
     char server[sizeof(d->address) + sizeof("https://")];
 
-    d->control_transport = server_local_transport(d->server, &caller_component);
+    int r;
+
     d->agent_transport = server_local_transport(d->server, &caller_component);
     d->webhook = webhook_new(d->loop, o->notify_local);
-    if (!d->control_transport || !d->agent_transport || !d->webhook)
+    if (!d->agent_transport || !d->webhook)
         return err_set(err, ERR_INTERNAL, "out of memory");
-    control.transport = d->control_transport;
-    control.webhook = d->webhook;
-    d->control = control_new(&control, err);
-    if (!d->control)
-        return -EIO;
+    r = start_control(d, o, err);
+    if (r < 0)
+        return r;
     (void)snprintf(server, sizeof(server), "https://%s", d->address);
     agent.transport = d->agent_transport;
     agent.server = server;
@@ -285,7 +306,7 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
     const char *jupyter = home_jupyter(a);
     int r;
 
-    *d = (struct daemon){.lock_fd = -1};
+    *d = (struct daemon){.lock_fd = -1, .options = options};
     if (jupyter) /* pods have the daemon's variables */
         (void)setenv(JUPYTER_VARIABLE, jupyter, 0);
     r = home_lock(options->home, &d->lock_fd, err);
@@ -306,6 +327,26 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
     return r;
 }
 
+/* Where there was no memory something may not have been heard or done. The controllers begin anew,
+ * as after a restart, which they are made for; the node looks at its pods once more. */
+static void make_up_for_shortage(struct daemon *d)
+{
+    unsigned shortages = memory_shortages();
+    auto_err err = ERR_INIT;
+
+    if (shortages == d->shortages || d->options->only_api)
+        return;
+    stop_control(d);
+    if (start_control(d, d->options, &err) < 0) {
+        stop_control(d);
+        log_error("the controllers cannot begin anew, it is tried again: %s", err.text);
+        return;
+    }
+    agent_look_again(d->agent);
+    d->shortages = shortages;
+    log_warn("there was no memory for a while: the controllers have begun anew");
+}
+
 /* Freed memory between what is kept stays ours; in a quiet moment its pages go back, and when there
  * is much of it at any. They still count as unused then: only another amount is worth another look.
  */
@@ -322,6 +363,7 @@ static void on_rest(void *arg)
         d->unused = mallinfo2().fordblks;
     }
     d->rest_revision = now;
+    make_up_for_shortage(d);
     d->rest_timer = clock_start(loop_clock(d->loop), REST_MS, on_rest, d);
 }
 
@@ -339,15 +381,13 @@ void daemon_stop(struct daemon *d)
     volumes_free(d->volumes);
     if (d->agent)
         agent_free(d->agent);
-    if (d->control)
-        control_free(d->control);
+    stop_control(d);
     webhook_free(d->webhook);
     live_hub_free(d->live);
     curves_free(d->curves);
     app_proxy_free(d->apps);
     transport_free(d->console_transport);
     transport_free(d->agent_transport);
-    transport_free(d->control_transport);
     far_stop(d->others);
     if (d->server)
         server_free(d->server);

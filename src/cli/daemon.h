@@ -55,6 +55,8 @@ struct daemon {
     char address[HOME_ADDRESS_SIZE]; /* where it listens, with the port it got */
     struct loop_signal *signals[4];
     struct clock_timer *rest_timer;
+    const struct daemon_options *options;
+    unsigned shortages; /* of memory, that were seen to */
     int64_t rest_revision;
     size_t unused; /* when memory was last given back */
 };

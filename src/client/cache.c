@@ -6,13 +6,15 @@
  * next turn of the loop, because a caller of cache_get on this turn may still use it.
  *
  * Parsed, an object takes some five times its text, and most of those that a cache has are of jobs
- * that ended long ago. So only some stay parsed (cache_options.ready_objects), in a line: who comes
- * to its front without having been asked for since is left as a text, shrunk. That too is done
- * between two turns.
+ * that ended long ago. So only some stay parsed (cache_options.ready_objects), in a line: one that
+ * comes to its front without having been asked for since is left as a text, shrunk. That too is
+ * done between two turns. The text is the one the store has, and other caches: base/shrink.h keeps
+ * equal texts once. So an object that is not ready costs a cache its entry alone.
  */
 #include "client/cache.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,19 +26,35 @@
 
 #define OBJECT_LIMIT_BYTES (256u * 1024u * 1024u)
 #define KEY_LIMIT_BYTES 1024u
-#define OWN_LIMIT_BYTES (1024u * 1024u)
+#define LISTS_MASK 0x7fffffffu
+#define FEWEST_OWNED_BUCKETS 64u
 #define UNDEAD_MS 1000
 
 /* Of all caches: hundreds of names in thousands of objects. */
 static struct json_words words;
 
 struct entry {
-    struct json *object;      /* packed; NULL: only its text is kept */
-    struct shrunk *text;      /* NULL: not made yet */
-    uint64_t state;           /* hash of UID and resourceVersion */
-    unsigned seen_in_list;    /* number of the last list that had it */
-    bool asked_for;           /* since it was last looked at in the line */
-    struct entry *next, **at; /* in the line of those that are ready, or (at is NULL) dead */
+    struct json *object;        /* packed; NULL: only its text is kept */
+    uint64_t state;             /* hash of UID and resourceVersion */
+    struct entry *next, **at;   /* in the line of those that are ready; at is NULL: not in it */
+    struct entry *next_owned;   /* in its bucket of owned */
+    uint32_t owner;             /* hash of its controller's UID; 0: it has none */
+    unsigned seen_in_list : 31; /* number of the last list that had it */
+    unsigned asked_for : 1;     /* since it was last looked at in the line */
+    struct map_node node;       /* "ns/name"; its value is the shrunk text, NULL: not made */
+};
+
+/* An object that was replaced or deleted. */
+struct grave {
+    struct grave *next;
+    struct json *object;
+};
+
+/* Entries by their owner; several may share a hash. */
+struct owned {
+    struct entry **buckets;
+    size_t buckets_len; /* a power of two */
+    size_t count;
 };
 
 /* Those that are ready, longest first. */
@@ -57,73 +75,58 @@ struct cache {
     void (*on_trouble)(void *arg, const struct err *err);
     void *arg;
     bool synced;
-    char *trouble;           /* the last, until a list comes to its end */
-    struct arena own;        /* of what follows */
-    const struct json *kept; /* members of an object that are; NULL: all */
+    char *trouble; /* the last, until a list comes to its end */
     struct arena scratch;
-    unsigned lists;           /* begun */
-    unsigned lists_done;      /* number of the last one that came to its end */
-    struct map by_key;        /* "ns/name" -> entry */
-    struct map by_controller; /* "uid\0ns/name" -> entry */
-    struct line *line;        /* NULL: all are ready, always */
-    struct entry *dead;
+    unsigned lists;      /* begun */
+    unsigned lists_done; /* number of the last one that came to its end */
+    struct map by_key;   /* nodes of entries */
+    struct owned owned;
+    struct line *line; /* NULL: all are ready, always */
+    struct grave *graves;
     bool undead; /* something could not be dropped for lack of memory: not seen in the last list */
     struct clock_timer *burial;
 };
 
 /* --- entries --- */
 
+static struct entry *entry_of(struct map_node *n)
+{
+    return n ? container_of(n, struct entry, node) : NULL;
+}
+
+static struct shrunk *text_of(const struct entry *e)
+{
+    return e->node.value;
+}
+
+static void forget_text(struct entry *e)
+{
+    shrunk_unref(e->node.value);
+    e->node.value = NULL;
+}
+
 static void entry_free(struct entry *e)
 {
-    if (!e)
-        return;
-    shrunk_free(e->text);
+    forget_text(e);
     free(e->object);
     free(e);
 }
 
-static void entry_free_value(void *value)
+static void entry_free_node(struct map_node *n)
 {
-    entry_free(value);
+    entry_free(entry_of(n));
+}
+
+static struct entry *entry_new(const char *key, size_t len)
+{
+    struct entry *e = calloc(1, map_node_size(offsetof(struct entry, node), len));
+
+    if (e)
+        map_node_init(&e->node, key, len);
+    return e;
 }
 
 /* --- what is kept of an object --- */
-
-/* "spec.containers.name" becomes {"spec": {"containers": {"name": true}}}. */
-static struct json *kept_members(struct arena *a, const char *const *paths)
-{
-    struct json *kept = paths ? json_new_object(a) : NULL;
-
-    for (; paths && *paths; paths++) {
-        struct json *at = kept;
-        const char *name = *paths;
-
-        for (const char *dot; (dot = strchr(name, '.')); name = dot + 1) {
-            const char *parent = arena_strndup(a, name, (size_t)(dot - name));
-
-            at = parent ? json_make_object(a, at, parent) : NULL;
-        }
-        json_set_bool(a, at, name, true);
-    }
-    return kept;
-}
-
-/* What stands in a list is treated alike. */
-static struct json *copy_kept(struct arena *a, const struct json *v, const struct json *kept)
-{
-    struct json *copy;
-
-    if (!json_is(kept, JSON_OBJECT) || v->type < JSON_ARRAY)
-        return json_clone(a, v);
-    copy = v->type == JSON_ARRAY ? json_new_array(a) : json_new_object(a);
-    json_each (m, v) {
-        if (v->type == JSON_ARRAY)
-            json_append(copy, copy_kept(a, m, kept));
-        else if (json_get(kept, m->key))
-            json_set(a, copy, m->key, copy_kept(a, m, json_get(kept, m->key)));
-    }
-    return copy;
-}
 
 /* Items of lists come without apiVersion and kind; here every object has them. Who manages which
  * field is of no interest to a controller and often larger than the rest. */
@@ -134,12 +137,9 @@ static struct json *copy_object(struct arena *a, const struct cache *c, const st
 
     json_set_string(a, copy, "apiVersion", kind_api_version(a, k));
     json_set_string(a, copy, "kind", k->name);
-    json_each (m, object) {
-        const struct json *kept = c->kept ? json_get(c->kept, m->key) : m;
-
-        if (kept && strcmp(m->key, "apiVersion") != 0 && strcmp(m->key, "kind") != 0)
-            json_set(a, copy, m->key, copy_kept(a, m, c->kept ? kept : NULL));
-    }
+    json_each (m, object)
+        if (strcmp(m->key, "apiVersion") != 0 && strcmp(m->key, "kind") != 0)
+            json_set(a, copy, m->key, json_clone(a, m));
     (void)json_remove(json_get_mut(copy, "metadata"), "managedFields");
     return copy;
 }
@@ -151,22 +151,14 @@ static uint64_t state_of(const struct json *object)
     return fnv1a_64(fnv1a_64(FNV1A_64_START, uid, strlen(uid) + 1), revision, strlen(revision));
 }
 
-static struct entry *entry_new(struct cache *c, const struct json *object)
+/* NULL: out of memory. */
+static struct json *pack(struct cache *c, const struct json *object)
 {
-    struct entry *e = calloc(1, sizeof(*e));
     const struct json *copy;
 
-    if (!e)
-        return NULL;
     arena_reset(&c->scratch);
     copy = copy_object(&c->scratch, c, object);
-    e->object = arena_failed(&c->scratch) ? NULL : json_pack(copy, &words);
-    if (e->object) {
-        e->state = state_of(e->object);
-        return e;
-    }
-    entry_free(e);
-    return NULL;
+    return arena_failed(&c->scratch) ? NULL : json_pack(copy, &words);
 }
 
 /* --- those that are ready --- */
@@ -198,12 +190,12 @@ static bool keep_text(struct line *l, struct entry *e)
 {
     struct buf text = BUF_INIT(OBJECT_LIMIT_BYTES);
 
-    if (!e->text) {
+    if (!text_of(e)) {
         json_write(&text, e->object);
-        e->text = text.failed ? NULL : shrink(&l->shrinker, text.data, text.len);
+        e->node.value = text.failed ? NULL : shrink(&l->shrinker, text.data, text.len);
         buf_release(&text);
     }
-    return e->text;
+    return text_of(e);
 }
 
 static void shorten(struct line *l)
@@ -228,16 +220,17 @@ static void shorten(struct line *l)
 static const struct json *make_ready(const struct cache *c, struct entry *e)
 {
     struct line *l = c->line;
+    const struct shrunk *shrunk = text_of(e);
     const struct json *parsed = NULL;
     char *text;
 
     if (e->object)
         return e->object;
-    text = malloc(e->text->text_len + 1u);
+    text = malloc(shrunk->text_len + 1u);
     arena_reset(&l->scratch);
     if (text) {
-        shrunk_expand(e->text, text);
-        parsed = json_parse(&l->scratch, text, e->text->text_len, NULL);
+        shrunk_expand(shrunk, text);
+        parsed = json_parse(&l->scratch, text, shrunk->text_len, NULL);
     }
     free(text);
     e->object = parsed ? json_pack(parsed, &words) : NULL;
@@ -270,38 +263,82 @@ static void write_key(struct buf *out, const char *ns, const char *name)
     buf_adds(out, name);
 }
 
-static void write_controller_key(struct buf *out, const struct json *object)
-{
-    const char *uid = json_get_string(object_controller(object), "uid", "");
+/* --- those of a controller --- */
 
-    if (!*uid)
+static uint32_t hash_of_owner(const char *uid)
+{
+    uint64_t h = fnv1a_64(FNV1A_64_START, uid, strlen(uid));
+
+    return *uid ? (uint32_t)(h ^ h >> 32) | 1u : 0;
+}
+
+static const char *owner_of(const struct json *object)
+{
+    return json_get_string(object_controller(object), "uid", "");
+}
+
+static struct entry **owned_bucket(const struct owned *o, uint32_t owner)
+{
+    return &o->buckets[(owner >> 1) & (o->buckets_len - 1)];
+}
+
+static void owned_join(struct owned *o, struct entry *e)
+{
+    struct entry **bucket = owned_bucket(o, e->owner);
+
+    e->next_owned = *bucket;
+    *bucket = e;
+}
+
+/* Room for one more. Longer chains are no failure, none at all is one. */
+static bool owned_reserve(struct owned *o)
+{
+    size_t len = o->buckets_len ? 2 * o->buckets_len : FEWEST_OWNED_BUCKETS;
+    struct entry **old = o->buckets, **more;
+    size_t old_len = o->buckets_len;
+
+    if (o->count < o->buckets_len)
+        return true;
+    more = calloc(len, sizeof(struct entry *));
+    if (!more)
+        return o->buckets;
+    o->buckets = more;
+    o->buckets_len = len;
+    for (size_t i = 0; i < old_len; i++)
+        for (struct entry *e = old[i], *next; e; e = next) {
+            next = e->next_owned;
+            owned_join(o, e);
+        }
+    free(old);
+    return true;
+}
+
+static void owned_leave(struct owned *o, struct entry *e)
+{
+    struct entry **at;
+
+    if (!e->owner)
         return;
-    buf_add(out, uid, strlen(uid) + 1);
-    write_key(out, object_namespace(object), object_name(object));
+    for (at = owned_bucket(o, e->owner); *at != e; at = &(*at)->next_owned)
+        ;
+    *at = e->next_owned;
+    e->owner = 0;
+    o->count--;
 }
 
-static void unindex(struct cache *c, const struct json *object)
+/* There is room for it. */
+static void owned_set(struct owned *o, struct entry *e, const char *uid)
 {
-    struct buf key = BUF_INIT(KEY_LIMIT_BYTES);
+    uint32_t owner = hash_of_owner(uid);
 
-    write_controller_key(&key, object);
-    if (key.len)
-        map_remove(&c->by_controller, key.data, key.len);
-    buf_release(&key);
-}
-
-static int index_entry(struct cache *c, struct entry *e)
-{
-    struct buf key = BUF_INIT(KEY_LIMIT_BYTES);
-    int rc = 0;
-
-    write_controller_key(&key, e->object);
-    if (key.failed)
-        rc = -ENOMEM;
-    else if (key.len)
-        rc = map_put(&c->by_controller, key.data, key.len, e, NULL);
-    buf_release(&key);
-    return rc;
+    if (owner == e->owner)
+        return;
+    owned_leave(o, e);
+    e->owner = owner;
+    if (!owner)
+        return;
+    owned_join(o, e);
+    o->count++;
 }
 
 /* --- the dead --- */
@@ -310,11 +347,12 @@ static void drop_unseen(struct cache *c);
 
 static void bury(struct cache *c)
 {
-    while (c->dead) {
-        struct entry *e = c->dead;
+    while (c->graves) {
+        struct grave *g = c->graves;
 
-        c->dead = e->next;
-        entry_free(e);
+        c->graves = g->next;
+        free(g->object);
+        free(g);
     }
     if (c->line)
         shorten(c->line);
@@ -338,11 +376,11 @@ static void bury_later(struct cache *c)
         c->burial = clock_start(c->clock, c->undead ? UNDEAD_MS : 0, on_burial, c);
 }
 
-static void retire(struct cache *c, struct entry *e)
+static void retire(struct cache *c, struct grave *g, struct json *object)
 {
-    line_leave(c->line, e);
-    e->next = c->dead;
-    c->dead = e;
+    g->object = object;
+    g->next = c->graves;
+    c->graves = g;
     bury_later(c);
 }
 
@@ -355,73 +393,98 @@ static void tell(struct cache *c, enum cache_event event, const struct json *obj
         c->on_change(c->arg, event, object, old);
 }
 
-static void drop(struct cache *c, const char *key, size_t len)
+static void drop(struct cache *c, struct entry *e)
 {
-    struct entry *e = map_get(&c->by_key, key, len);
+    struct grave *grave = malloc(sizeof(*grave));
+    struct json *object;
 
-    if (!e)
-        return;
-    if (!make_ready(c, e)) {
-        e->seen_in_list = c->lists - 1;
+    if (!grave || !make_ready(c, e)) {
+        free(grave);
+        e->seen_in_list = (c->lists - 1) & LISTS_MASK;
         c->undead = true;
         bury_later(c);
         return;
     }
-    (void)map_remove(&c->by_key, key, len);
-    unindex(c, e->object);
-    retire(c, e);
-    tell(c, CACHE_DELETED, e->object, NULL);
+    object = e->object;
+    e->object = NULL;
+    map_unlink(&c->by_key, &e->node);
+    owned_leave(&c->owned, e);
+    line_leave(c->line, e);
+    entry_free(e);
+    retire(c, grave, object);
+    tell(c, CACHE_DELETED, object, NULL);
 }
 
-static int store(struct cache *c, const char *key, size_t len, struct entry *e)
+static void hold(struct cache *c, struct entry *e, struct json *object)
 {
-    void *previous = NULL;
-    struct entry *old;
-    int rc = map_put(&c->by_key, key, len, e, &previous);
+    e->object = object;
+    e->state = state_of(object);
+    e->seen_in_list = c->lists & LISTS_MASK;
+    owned_set(&c->owned, e, owner_of(object));
+    if (!c->line)
+        return;
+    line_leave(c->line, e);
+    line_join(c->line, e);
+    bury_later(c);
+}
 
-    if (rc < 0)
-        return rc;
-    old = previous;
-    if (old)
-        unindex(c, old->object);
-    rc = index_entry(c, e);
-    if (rc < 0) {
-        map_remove(&c->by_key, key, len);
-        if (old)
-            retire(c, old);
-        return rc;
+static int replace(struct cache *c, struct entry *e, struct json *object)
+{
+    struct grave *grave = malloc(sizeof(*grave));
+    struct json *old;
+
+    if (!grave || !make_ready(c, e)) {
+        free(grave);
+        return -ENOMEM;
     }
-    if (old)
-        retire(c, old);
-    if (c->line) {
-        line_join(c->line, e);
-        bury_later(c);
-    }
-    tell(c, old ? CACHE_CHANGED : CACHE_ADDED, e->object, old ? old->object : NULL);
+    old = e->object;
+    forget_text(e);
+    hold(c, e, object);
+    retire(c, grave, old);
+    tell(c, CACHE_CHANGED, object, old);
     return 0;
+}
+
+static int add(struct cache *c, const char *key, size_t len, struct json *object)
+{
+    struct entry *e = entry_new(key, len);
+
+    if (!e)
+        return -ENOMEM;
+    map_link(&c->by_key, &e->node);
+    hold(c, e, object);
+    tell(c, CACHE_ADDED, object, NULL);
+    return 0;
+}
+
+/* The same name with another UID is another object: the one we knew is gone. */
+static bool is_another(const struct cache *c, struct entry *known, const struct json *object)
+{
+    const struct json *old = known ? make_ready(c, known) : NULL;
+
+    return old && strcmp(object_uid(old), object_uid(object)) != 0;
 }
 
 static int put_key(struct cache *c, const char *key, size_t len, const struct json *object)
 {
-    struct entry *known = map_get(&c->by_key, key, len), *e;
+    struct entry *known = entry_of(map_find(&c->by_key, key, len));
+    struct json *packed;
     int rc;
 
     if (known && *object_resource_version(object) && known->state == state_of(object)) {
-        known->seen_in_list = c->lists;
+        known->seen_in_list = c->lists & LISTS_MASK;
         return 0;
     }
-    e = entry_new(c, object);
-    if (!e || (known && !make_ready(c, known))) {
-        entry_free(e);
+    packed = owned_reserve(&c->owned) ? pack(c, object) : NULL;
+    if (!packed)
         return -ENOMEM;
+    if (is_another(c, known, object)) {
+        drop(c, known);
+        known = entry_of(map_find(&c->by_key, key, len));
     }
-    e->seen_in_list = c->lists;
-    /* The same name with another UID is another object: the one we knew is gone. */
-    if (known && strcmp(object_uid(known->object), object_uid(object)) != 0)
-        drop(c, key, len);
-    rc = store(c, key, len, e);
+    rc = known ? replace(c, known, packed) : add(c, key, len, packed);
     if (rc < 0)
-        entry_free(e);
+        free(packed);
     return rc;
 }
 
@@ -444,9 +507,13 @@ static void on_remove(void *arg, const struct json *object)
     struct cache *c = arg;
     struct buf key = BUF_INIT(KEY_LIMIT_BYTES);
 
+    struct entry *e = NULL;
+
     write_key(&key, object_namespace(object), object_name(object));
     if (!key.failed && key.len)
-        drop(c, key.data, key.len);
+        e = entry_of(map_find(&c->by_key, key.data, key.len));
+    if (e)
+        drop(c, e);
     buf_release(&key);
 }
 
@@ -462,12 +529,12 @@ static void drop_unseen(struct cache *c)
     struct map_node *n = map_first(&c->by_key);
 
     while (n) {
-        const struct entry *e = n->value;
+        struct entry *e = entry_of(n);
         struct buf key = BUF_INIT(KEY_LIMIT_BYTES);
 
         buf_add(&key, n->key, n->key_len);
-        if (e->seen_in_list != c->lists)
-            drop(c, key.data, key.len);
+        if (e->seen_in_list != (c->lists & LISTS_MASK))
+            drop(c, e);
         n = map_after(&c->by_key, key.data, key.len);
         buf_release(&key);
     }
@@ -532,15 +599,13 @@ struct cache *cache_new(const struct cache_options *options)
         return NULL;
     c->clock = options->clock;
     c->kind = options->kind;
-    arena_init(&c->own, OWN_LIMIT_BYTES);
-    c->kept = kept_members(&c->own, options->keeps);
     arena_init(&c->scratch, OBJECT_LIMIT_BYTES);
     c->line = options->ready_objects ? line_new(c, options->ready_objects) : NULL;
     c->on_change = options->on_change;
     c->on_synced = options->on_synced;
     c->on_trouble = options->on_trouble;
     c->arg = options->arg;
-    if (arena_failed(&c->own) || (options->ready_objects && !c->line)) {
+    if (options->ready_objects && !c->line) {
         cache_free(c);
         return NULL;
     }
@@ -571,11 +636,10 @@ void cache_free(struct cache *c)
     free(c->trouble);
     clock_stop(c->clock, c->burial);
     bury(c);
-    map_release(&c->by_controller, NULL);
-    map_release(&c->by_key, entry_free_value);
+    free(c->owned.buckets);
+    map_release_nodes(&c->by_key, entry_free_node);
     line_free(c->line);
     arena_release(&c->scratch);
-    arena_release(&c->own);
     free(c);
 }
 
@@ -617,7 +681,7 @@ const struct json *cache_get(const struct cache *c, const char *ns, const char *
 
     write_key(&key, ns, name);
     if (!key.failed && key.len)
-        e = map_get(&c->by_key, key.data, key.len);
+        e = entry_of(map_find(&c->by_key, key.data, key.len));
     buf_release(&key);
     return e ? ask_for(c, e) : NULL;
 }
@@ -625,7 +689,7 @@ const struct json *cache_get(const struct cache *c, const char *ns, const char *
 void cache_each(const struct cache *c, bool (*fn)(void *arg, const struct json *object), void *arg)
 {
     map_for_each (n, &c->by_key) {
-        struct entry *e = n->value;
+        struct entry *e = entry_of(n);
         bool was_ready = e->object, goes_on;
         const struct json *object = make_ready(c, e);
 
@@ -641,17 +705,55 @@ void cache_each(const struct cache *c, bool (*fn)(void *arg, const struct json *
     }
 }
 
+static int compare_keys(const void *a, const void *b)
+{
+    const struct entry *const *x = a, *const *y = b;
+
+    return strcmp((*x)->node.key, (*y)->node.key);
+}
+
+/* In the order of their keys; NULL: out of memory. */
+static struct entry **gather_owned(const struct owned *o, uint32_t owner, size_t *ret_len)
+{
+    struct entry **all = NULL;
+    size_t len = 0;
+
+    for (struct entry *e = *owned_bucket(o, owner); e; e = e->next_owned)
+        len += e->owner == owner;
+    *ret_len = len;
+    if (len == 0 || !(all = malloc(len * sizeof(struct entry *))))
+        return NULL;
+    len = 0;
+    for (struct entry *e = *owned_bucket(o, owner); e; e = e->next_owned)
+        if (e->owner == owner)
+            all[len++] = e;
+    qsort(all, len, sizeof(struct entry *), compare_keys);
+    return all;
+}
+
+static bool tell_owned(const struct cache *c, struct entry *e, const char *uid,
+                       bool (*fn)(void *arg, const struct json *object), void *arg)
+{
+    const struct json *object = ask_for(c, e);
+
+    return !object || strcmp(owner_of(object), uid) != 0 || fn(arg, object);
+}
+
 void cache_each_of_controller(const struct cache *c, const char *uid,
                               bool (*fn)(void *arg, const struct json *object), void *arg)
 {
-    size_t prefix = strlen(uid) + 1; /* the NUL ends the UID in the key */
-    struct map_node *n = map_seek(&c->by_controller, uid, prefix);
+    uint32_t owner = c->owned.count ? hash_of_owner(uid) : 0;
+    size_t len = 0;
+    struct entry **all = owner ? gather_owned(&c->owned, owner, &len) : NULL;
 
-    while (n && n->key_len > prefix && memcmp(n->key, uid, prefix) == 0) {
-        const struct json *object = ask_for(c, n->value);
+    struct entry *e = owner && !all ? *owned_bucket(&c->owned, owner) : NULL;
 
-        if (object && !fn(arg, object))
-            return;
-        n = map_after(&c->by_controller, n->key, n->key_len);
-    }
+    for (size_t i = 0; all && i < len; i++)
+        if (!tell_owned(c, all[i], uid, fn, arg))
+            break;
+    /* Without the memory to sort them they come as they are: not all would be worse. */
+    for (; e; e = e->next_owned)
+        if (e->owner == owner && !tell_owned(c, e, uid, fn, arg))
+            break;
+    free(all);
 }

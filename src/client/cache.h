@@ -25,9 +25,6 @@ struct cache_options {
     struct clock *clock;
     const struct kind *kind;
     const char *ns; /* NULL: all namespaces */
-    /* Members of an object that are kept, by path ("spec.containers.name"; what lists hold is taken
-     * alike), ended by NULL; NULL: all. What is not read should not be held in memory. */
-    const char *const *keeps;
     /* So many, those that were asked for or changed last, are held ready to be read. The others are
      * kept as small as can be, and made ready when they are asked for; what cache_each tells is
      * valid during the call only, unless it is asked for with cache_get meanwhile. 0: all are. */

@@ -6,10 +6,12 @@
  */
 #include "client/queue.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
+#include "base/reserve.h"
 
 #define ROUND_ITEMS 64 /* in one turn of the loop, which others wait for */
 #define FIRST_BACKOFF_MS 5
@@ -22,7 +24,7 @@ struct item {
     int64_t due_ms; /* while delay is set */
     unsigned failures;
     bool ready, in_work, again;
-    char key[];
+    struct map_node node; /* its key */
 };
 
 struct queue {
@@ -51,19 +53,24 @@ struct queue *queue_new(struct clock *clock, unsigned max_in_work, queue_work_fn
     return q;
 }
 
-static void item_free(void *value)
+static struct item *item_at(struct map_node *n)
 {
-    struct item *i = value;
+    return n ? container_of(n, struct item, node) : NULL;
+}
+
+static void item_free(struct map_node *n)
+{
+    struct item *i = container_of(n, struct item, node);
 
     clock_stop(i->queue->clock, i->delay);
-    free(i);
+    reserve_free(i);
 }
 
 void queue_free(struct queue *q)
 {
     if (!q)
         return;
-    map_release(&q->items, item_free);
+    map_release_nodes(&q->items, item_free);
     clock_stop(q->clock, q->round);
     free(q);
 }
@@ -75,20 +82,17 @@ size_t queue_len(const struct queue *q)
 
 static struct item *item_of(struct queue *q, const char *key)
 {
-    struct item *i = map_gets(&q->items, key);
-    size_t size = strlen(key) + 1;
+    size_t len = strlen(key);
+    struct item *i = item_at(map_find(&q->items, key, len));
 
     if (i)
         return i;
-    i = calloc(1, sizeof(*i) + size);
+    i = reserve_calloc(map_node_size(offsetof(struct item, node), len));
     if (!i)
         return NULL;
     i->queue = q;
-    memcpy(i->key, key, size);
-    if (map_puts(&q->items, key, i, NULL) < 0) {
-        free(i);
-        return NULL;
-    }
+    map_node_init(&i->node, key, len);
+    map_link(&q->items, &i->node);
     return i;
 }
 
@@ -144,7 +148,7 @@ static void run_round(void *arg)
 
         i->in_work = true;
         q->in_work++;
-        q->work(q->arg, i->key);
+        q->work(q->arg, i->node.key);
     }
     plan_round(q);
 }
@@ -203,7 +207,7 @@ static int64_t backoff_ms(unsigned failures)
 
 void queue_done(struct queue *q, const char *key, enum queue_result result)
 {
-    struct item *i = map_gets(&q->items, key);
+    struct item *i = item_at(map_find(&q->items, key, strlen(key)));
 
     if (!i || !i->in_work)
         return;
@@ -222,8 +226,8 @@ void queue_done(struct queue *q, const char *key, enum queue_result result)
         delay(i, backoff_ms(i->failures));
     }
     if (!i->ready && !i->delay) {
-        map_removes(&q->items, i->key);
-        item_free(i);
+        map_unlink(&q->items, &i->node);
+        item_free(&i->node);
     }
     plan_round(q);
 }

@@ -78,46 +78,20 @@ static void on_groups_trouble(void *arg, const struct err *err)
 #define READY_PODS 512    /* to be read; most have ended */
 #define READY_GROUPS 4096 /* likewise; those that wait are read again and again */
 
-/* Of a pod. Its program, environment and volumes are the node's business. */
-#define JOBS_READ                                                                                  \
-    "metadata", "spec.nodeName", "spec.schedulerName", "spec.containers.name",                     \
-        "spec.containers.args", "spec.containers.image", "status.phase", "status.reason",          \
-        "status.message", "status.startTime", "status.conditions", STATES("status.container"),     \
-        STATES("status.initContainer")
-#define STATES(prefix)                                                                             \
-    prefix "Statuses.name", prefix "Statuses.state", prefix "Statuses.restartCount"
-
-static const char *const jobs_read[] = {JOBS_READ, NULL};
-static const char *const scheduler_reads[] = {JOBS_READ,
-                                              "spec.activeDeadlineSeconds",
-                                              "spec.affinity",
-                                              "spec.containers.resources",
-                                              "spec.initContainers.name",
-                                              "spec.initContainers.resources",
-                                              "spec.nodeSelector",
-                                              "spec.overhead",
-                                              "spec.priority",
-                                              "spec.schedulingGates",
-                                              "spec.tolerations",
-                                              "spec.topologySpreadConstraints",
-                                              NULL};
-
 static bool open_pods(struct control *c, const struct control_options *o)
 {
     c->events = event_recorder_new(o->transport, o->clock, "muster");
     if (c->events)
         c->applier = applier_new(o->transport, o->clock, c->events);
     if (c->applier)
-        c->pods = cache_new(&(struct cache_options){
-            .transport = o->transport,
-            .clock = o->clock,
-            .kind = &kind_pod,
-            .keeps = o->parts & CONTROL_SCHEDULER ? scheduler_reads : jobs_read,
-            .ready_objects = READY_PODS,
-            .on_change = on_pod,
-            .on_synced = on_synced,
-            .on_trouble = on_trouble,
-            .arg = c});
+        c->pods = cache_new(&(struct cache_options){.transport = o->transport,
+                                                    .clock = o->clock,
+                                                    .kind = &kind_pod,
+                                                    .ready_objects = READY_PODS,
+                                                    .on_change = on_pod,
+                                                    .on_synced = on_synced,
+                                                    .on_trouble = on_trouble,
+                                                    .arg = c});
     if (c->pods)
         c->groups = cache_new(&(struct cache_options){.transport = o->transport,
                                                       .clock = o->clock,

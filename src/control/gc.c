@@ -331,8 +331,9 @@ static void check_owners(struct task *t)
 static bool is_held_by_another(const struct gc_graph *g, const struct gc_node *n, const char *uid)
 {
     for (size_t i = 0; i < n->owners_len; i++)
-        if (strcmp(n->owners[i].uid, uid) != 0 &&
-            gc_graph_owner_state(g, n->owners[i].kind, n->owners[i].uid, n->ns) == GC_OWNER_HOLDS)
+        if (strcmp(n->owners[i].node->uid, uid) != 0 &&
+            gc_graph_owner_state(g, n->owners[i].kind, n->owners[i].node->uid, n->ns) ==
+                GC_OWNER_HOLDS)
             return true;
     return false;
 }
@@ -419,7 +420,7 @@ static bool needs_care(struct gc *gc, struct gc_node *n)
     if (ask_again)
         return true;
     for (size_t i = 0; i < n->owners_len; i++)
-        if (gc_graph_owner_state(&gc->graph, n->owners[i].kind, n->owners[i].uid, n->ns) ==
+        if (gc_graph_owner_state(&gc->graph, n->owners[i].kind, n->owners[i].node->uid, n->ns) ==
             GC_OWNER_HOLDS)
             return false;
     return n->owners_len > 0;
@@ -460,9 +461,9 @@ static void forget_node(struct gc *gc, struct gc_node *n)
     gc_graph_mark_absent(&gc->graph, n->uid);
     gc_graph_each_dependent(&gc->graph, n->uid, add_dependent, gc);
     for (size_t i = 0; i < n->owners_len; i++) {
-        const struct gc_node *owner = gc_graph_find(&gc->graph, n->owners[i].uid);
+        const struct gc_node *owner = n->owners[i].node;
 
-        if (owner && owner->deleting)
+        if (owner->kind && owner->deleting)
             queue_add(gc->queue, owner->uid);
     }
     gc_graph_remove(&gc->graph, n);
@@ -499,19 +500,24 @@ static void on_list_begin(void *arg)
     s->lists++;
 }
 
+static void forget_if_unseen(void *arg, struct gc_node *n)
+{
+    struct source *s = arg;
+
+    if (n->kind == s->kind && n->seen_in_list != s->lists)
+        forget_node(s->gc, n);
+}
+
 static void forget_unseen(struct source *s)
 {
-    struct map_node *at = map_first(&s->gc->graph.by_uid);
+    gc_graph_each(&s->gc->graph, forget_if_unseen, s);
+}
 
-    while (at) {
-        struct gc_node *n = at->value;
-        char *uid = strdup(n->uid);
+static void look_at(void *arg, struct gc_node *n)
+{
+    struct gc *gc = arg;
 
-        if (n->kind == s->kind && n->seen_in_list != s->lists)
-            forget_node(s->gc, n);
-        at = uid ? map_after(&s->gc->graph.by_uid, uid, strlen(uid)) : NULL;
-        free(uid);
-    }
+    queue_add(gc->queue, n->uid);
 }
 
 /* Installed kinds may come at any time: owners of theirs that were not told of are asked for. */
@@ -523,8 +529,7 @@ static void check_ready(struct gc *gc)
     if (gc->ready || !gc->definitions_synced)
         return;
     gc->ready = true;
-    map_for_each (at, &gc->graph.by_uid)
-        queue_add(gc->queue, at->key);
+    gc_graph_each(&gc->graph, look_at, gc);
 }
 
 static bool has_unknown_owner(const struct gc_node *n)
@@ -535,16 +540,19 @@ static bool has_unknown_owner(const struct gc_node *n)
     return false;
 }
 
+static void look_again_at(void *arg, struct gc_node *n)
+{
+    struct gc *gc = arg;
+
+    n->ask_again = has_unknown_owner(n);
+    if (n->deleting || n->ask_again)
+        queue_add(gc->queue, n->uid);
+}
+
 /* The first list of an installed kind: what waited for it, or could not be judged without it. */
 static void look_again(struct gc *gc)
 {
-    map_for_each (at, &gc->graph.by_uid) {
-        struct gc_node *n = at->value;
-
-        n->ask_again = has_unknown_owner(n);
-        if (n->deleting || n->ask_again)
-            queue_add(gc->queue, n->uid);
-    }
+    gc_graph_each(&gc->graph, look_again_at, gc);
 }
 
 static void on_list_end(void *arg)
@@ -656,15 +664,24 @@ static struct source *find_source(const struct gc *gc, const char *definition)
     return NULL;
 }
 
+struct kind_change {
+    const struct kind *from, *to;
+};
+
+static void change_kind_of(void *arg, struct gc_node *n)
+{
+    const struct kind_change *change = arg;
+
+    if (n->kind == change->from)
+        n->kind = change->to;
+}
+
 /* Another version is served now: the objects are the same. */
 static void change_kind(struct source *s, const struct kind *k)
 {
-    map_for_each (at, &s->gc->graph.by_uid) {
-        struct gc_node *n = at->value;
+    struct kind_change change = {.from = s->kind, .to = k};
 
-        if (n->kind == s->kind)
-            n->kind = k;
-    }
+    gc_graph_each(&s->gc->graph, change_kind_of, &change);
     s->kind = k;
     s->renew = true;
     tidy_soon(s->gc);

@@ -1,15 +1,15 @@
-/* gc_graph.c - see gc_graph.h. A record is one allocation: the struct, its owners, their strings.
- */
+/* gc_graph.c - see gc_graph.h. A record is one allocation: the struct, its owners, its strings. */
 #include "control/gc_graph.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/object.h"
-#include "base/buf.h"
+#include "base/hash.h"
 
 #define ABSENT_LIMIT 1024
-#define KEY_LIMIT_BYTES 2048u
+#define FEWEST_BUCKETS 64u
 
 /* --- records --- */
 
@@ -18,14 +18,9 @@ static const struct json *owners_of(const struct json *object)
     return json_at(object, "metadata", "ownerReferences");
 }
 
-static size_t text_size(const struct json *object)
+static const char *uid_of(const struct json *owner)
 {
-    size_t size = strlen(object_namespace(object)) + strlen(object_name(object)) +
-                  strlen(object_uid(object)) + 3;
-
-    json_each (owner, owners_of(object))
-        size += strlen(json_get_string(owner, "uid", "")) + 1;
-    return size;
+    return json_get_string(owner, "uid", "");
 }
 
 static const char *put_text(char **at, const char *text)
@@ -38,72 +33,183 @@ static const char *put_text(char **at, const char *text)
     return start;
 }
 
-static struct gc_node *node_new(const struct gc_kinds *known, const struct kind *k,
-                                const struct json *object)
+static struct gc_node *node_new(const char *ns, const char *name, const char *uid,
+                                size_t owners_len)
 {
-    size_t owners_len = json_len(owners_of(object));
     size_t head = sizeof(struct gc_node) + owners_len * sizeof(struct gc_owner);
-    struct gc_node *n = calloc(1, head + text_size(object));
-    const struct json *finalizers = json_at(object, "metadata", "finalizers");
+    struct gc_node *n = calloc(1, head + strlen(ns) + strlen(name) + strlen(uid) + 3);
     char *text;
 
     if (!n)
         return NULL;
     text = (char *)n + head;
+    n->ns = put_text(&text, ns);
+    n->name = put_text(&text, name);
+    n->uid = put_text(&text, uid);
+    return n;
+}
+
+/* --- by UID --- */
+
+static struct gc_node **bucket_of(const struct gc_graph *g, const char *uid)
+{
+    uint64_t h = fnv1a_64(FNV1A_64_START, uid, strlen(uid));
+
+    return &g->buckets[(h ^ h >> 32) & (g->buckets_len - 1)];
+}
+
+/* Also one that is only known as an owner. */
+static struct gc_node *find_any(const struct gc_graph *g, const char *uid)
+{
+    struct gc_node *n = g->buckets ? *bucket_of(g, uid) : NULL;
+
+    while (n && strcmp(n->uid, uid) != 0)
+        n = n->next;
+    return n;
+}
+
+static void link_node(struct gc_graph *g, struct gc_node *n)
+{
+    struct gc_node **bucket = bucket_of(g, n->uid);
+
+    n->next = *bucket;
+    *bucket = n;
+    g->count++;
+}
+
+static void unlink_node(struct gc_graph *g, const struct gc_node *n)
+{
+    struct gc_node **at = bucket_of(g, n->uid);
+
+    if (g->each_next == n)
+        g->each_next = n->next;
+    while (*at != n)
+        at = &(*at)->next;
+    *at = n->next;
+    g->count--;
+}
+
+/* Room for one more. Longer chains are no failure, none at all is one. */
+static bool reserve(struct gc_graph *g)
+{
+    size_t old_len = g->buckets_len, len = old_len ? 2 * old_len : FEWEST_BUCKETS;
+    struct gc_node **old = g->buckets, **more;
+
+    if (g->count < old_len)
+        return true;
+    more = calloc(len, sizeof(struct gc_node *));
+    if (!more)
+        return old;
+    g->buckets = more;
+    g->buckets_len = len;
+    g->count = 0;
+    for (size_t i = 0; i < old_len; i++)
+        for (struct gc_node *n = old[i], *next; n; n = next) {
+            next = n->next;
+            link_node(g, n);
+        }
+    free(old);
+    return true;
+}
+
+struct gc_node *gc_graph_find(const struct gc_graph *g, const char *uid)
+{
+    struct gc_node *n = find_any(g, uid);
+
+    return n && n->kind ? n : NULL;
+}
+
+/* --- owners and dependents --- */
+
+static void drop_if_unused(struct gc_graph *g, struct gc_node *n)
+{
+    if (n->kind || n->dependents)
+        return;
+    unlink_node(g, n);
+    free(n);
+}
+
+static void tie(struct gc_owner *o, struct gc_node *dependent, struct gc_node *owner)
+{
+    o->dependent = dependent;
+    o->node = owner;
+    o->next = owner->dependents;
+    o->at = &owner->dependents;
+    if (o->next)
+        o->next->at = &o->next;
+    owner->dependents = o;
+}
+
+static void untie(struct gc_owner *o)
+{
+    *o->at = o->next;
+    if (o->next)
+        o->next->at = o->at;
+}
+
+static void untie_all(struct gc_graph *g, struct gc_node *n)
+{
+    for (size_t i = 0; i < n->owners_len; i++) {
+        struct gc_node *owner = n->owners[i].node;
+
+        untie(&n->owners[i]);
+        if (owner != n)
+            drop_if_unused(g, owner);
+    }
+    n->owners_len = 0;
+}
+
+/* The new record of an object has the dependents of the old one. */
+static void inherit(struct gc_node *n, struct gc_node *old)
+{
+    n->dependents = old->dependents;
+    old->dependents = NULL;
+    if (n->dependents)
+        n->dependents->at = &n->dependents;
+    for (struct gc_owner *o = n->dependents; o; o = o->next)
+        o->node = n;
+}
+
+static bool make_owners(struct gc_graph *g, const struct json *object)
+{
+    json_each (owner, owners_of(object)) {
+        struct gc_node *n = find_any(g, uid_of(owner));
+
+        if (n)
+            continue;
+        n = reserve(g) ? node_new("", "", uid_of(owner), 0) : NULL;
+        if (!n)
+            return false;
+        link_node(g, n);
+    }
+    return true;
+}
+
+static void drop_unused_owners(struct gc_graph *g, const struct json *object)
+{
+    json_each (owner, owners_of(object)) {
+        struct gc_node *n = find_any(g, uid_of(owner));
+
+        if (n)
+            drop_if_unused(g, n);
+    }
+}
+
+static void fill(struct gc_graph *g, struct gc_node *n, const struct kind *k,
+                 const struct json *object)
+{
+    const struct json *finalizers = json_at(object, "metadata", "finalizers");
+
     n->kind = k;
-    n->ns = put_text(&text, object_namespace(object));
-    n->name = put_text(&text, object_name(object));
-    n->uid = put_text(&text, object_uid(object));
     n->deleting = object_is_deleting(object);
     n->foreground = json_has(finalizers, FINALIZER_FOREGROUND);
     n->orphan = json_has(finalizers, FINALIZER_ORPHAN);
     json_each (owner, owners_of(object)) {
         struct gc_owner *o = &n->owners[n->owners_len++];
 
-        o->kind = gc_kinds_of_owner(known, owner);
-        o->uid = put_text(&text, json_get_string(owner, "uid", ""));
+        o->kind = gc_kinds_of_owner(g->kinds, owner);
+        tie(o, n, find_any(g, uid_of(owner)));
     }
-    return n;
-}
-
-/* --- keys --- */
-
-static void write_dependent_key(struct buf *out, const char *owner_uid, const char *uid)
-{
-    buf_add(out, owner_uid, strlen(owner_uid) + 1);
-    buf_adds(out, uid);
-}
-
-static void unindex(struct gc_graph *g, const struct gc_node *n)
-{
-    struct buf key = BUF_INIT(KEY_LIMIT_BYTES);
-
-    for (size_t i = 0; i < n->owners_len; i++) {
-        buf_clear(&key);
-        write_dependent_key(&key, n->owners[i].uid, n->uid);
-        if (!key.failed)
-            map_remove(&g->dependents, key.data, key.len);
-    }
-    buf_release(&key);
-}
-
-static bool put_under(struct map *m, const struct buf *key, struct gc_node *n)
-{
-    return !key->failed && map_put(m, key->data, key->len, n, NULL) == 0;
-}
-
-static bool index_node(struct gc_graph *g, struct gc_node *n)
-{
-    struct buf key = BUF_INIT(KEY_LIMIT_BYTES);
-    bool ok = true;
-
-    for (size_t i = 0; ok && i < n->owners_len; i++) {
-        buf_clear(&key);
-        write_dependent_key(&key, n->owners[i].uid, n->uid);
-        ok = put_under(&g->dependents, &key, n);
-    }
-    buf_release(&key);
-    return ok && map_puts(&g->by_uid, n->uid, n, NULL) == 0;
 }
 
 static bool is_same(const struct gc_graph *g, const struct gc_node *n, const struct kind *k,
@@ -120,7 +226,7 @@ static bool is_same(const struct gc_graph *g, const struct gc_node *n, const str
         return false;
     json_each (owner, owners_of(object)) {
         if (n->owners[i].kind != gc_kinds_of_owner(g->kinds, owner) ||
-            strcmp(n->owners[i].uid, json_get_string(owner, "uid", "")) != 0)
+            strcmp(n->owners[i].node->uid, uid_of(owner)) != 0)
             return false;
         i++;
     }
@@ -130,52 +236,64 @@ static bool is_same(const struct gc_graph *g, const struct gc_node *n, const str
 /* Most writes change nothing of it. */
 struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const struct json *object)
 {
+    size_t owners_len = json_len(owners_of(object));
     struct gc_node *old = gc_graph_find(g, object_uid(object)), *n;
 
     if (old && is_same(g, old, k, object)) {
         old->ask_again = false;
         return old;
     }
-    n = node_new(g->kinds, k, object);
-    if (!n)
+    n = owners_len <= UINT16_MAX && reserve(g)
+            ? node_new(object_namespace(object), object_name(object), object_uid(object),
+                       owners_len)
+            : NULL;
+    if (!n || !make_owners(g, object)) {
+        drop_unused_owners(g, object);
+        free(n);
         return NULL;
-    if (old)
-        gc_graph_remove(g, old);
+    }
     map_removes(&g->absent, n->uid); /* a server restored from a copy may bring it back */
-    if (index_node(g, n))
-        return n;
-    unindex(g, n);
-    free(n);
-    return NULL;
+    old = find_any(g, n->uid);       /* it may have been known as an owner, if only as its own */
+    if (old) {
+        inherit(n, old);
+        unlink_node(g, old);
+    }
+    link_node(g, n);
+    fill(g, n, k, object);
+    if (old)
+        untie_all(g, old);
+    free(old);
+    return n;
 }
 
+/* What others name as their owner stays known as that. */
 void gc_graph_remove(struct gc_graph *g, struct gc_node *node)
 {
-    unindex(g, node);
-    map_removes(&g->by_uid, node->uid);
-    free(node);
+    untie_all(g, node);
+    node->kind = NULL;
+    drop_if_unused(g, node);
 }
 
-struct gc_node *gc_graph_find(const struct gc_graph *g, const char *uid)
+void gc_graph_each(struct gc_graph *g, void (*fn)(void *arg, struct gc_node *node), void *arg)
 {
-    return map_gets(&g->by_uid, uid);
+    assert(!g->each_next);
+    for (size_t i = 0; i < g->buckets_len; i++)
+        for (struct gc_node *n = g->buckets[i]; n; n = g->each_next) {
+            g->each_next = n->next;
+            if (n->kind)
+                fn(arg, n);
+        }
 }
 
 void gc_graph_each_dependent(const struct gc_graph *g, const char *uid,
                              bool (*fn)(void *arg, const struct gc_node *node), void *arg)
 {
-    size_t prefix = strlen(uid) + 1; /* the NUL ends the UID in the key */
-    struct map_node *at = map_seek(&g->dependents, uid, prefix);
-    const struct gc_node *owner = gc_graph_find(g, uid);
-    const char *ns = owner && owner->kind->namespaced ? owner->ns : NULL;
+    const struct gc_node *owner = find_any(g, uid);
+    const char *ns = owner && owner->kind && owner->kind->namespaced ? owner->ns : NULL;
 
-    while (at && at->key_len >= prefix && memcmp(at->key, uid, prefix) == 0) {
-        const struct gc_node *dependent = at->value;
-
-        if ((!ns || strcmp(dependent->ns, ns) == 0) && !fn(arg, dependent))
+    for (const struct gc_owner *o = owner ? owner->dependents : NULL; o; o = o->next)
+        if ((!ns || strcmp(o->dependent->ns, ns) == 0) && !fn(arg, o->dependent))
             return;
-        at = map_after(&g->dependents, at->key, at->key_len);
-    }
 }
 
 static bool stop_at_first(void *arg, const struct gc_node *node)
@@ -224,8 +342,12 @@ void gc_graph_mark_absent(struct gc_graph *g, const char *uid)
 
 void gc_graph_release(struct gc_graph *g)
 {
-    map_release(&g->dependents, NULL);
-    map_release(&g->by_uid, free);
+    for (size_t i = 0; i < g->buckets_len; i++)
+        for (struct gc_node *n = g->buckets[i], *next; n; n = next) {
+            next = n->next;
+            free(n);
+        }
+    free(g->buckets);
     map_release(&g->absent, NULL);
     for (size_t i = 0; g->absent_ring && i < ABSENT_LIMIT; i++)
         free(g->absent_ring[i]);

@@ -1,6 +1,9 @@
 /*
  * gc_graph.h - who owns whom: a small record per object (what it is, its owners, whether it is
  * being deleted and how), found by UID and by the UID of an owner. No I/O.
+ *
+ * There are as many records as objects, so each is one allocation: an owner is a pointer to its
+ * record, and an owner that was not told of has one that says so (kind is NULL).
  */
 #ifndef MUSTER_CONTROL_GC_GRAPH_H
 #define MUSTER_CONTROL_GC_GRAPH_H
@@ -11,27 +14,36 @@
 #define FINALIZER_FOREGROUND "foregroundDeletion"
 #define FINALIZER_ORPHAN "orphan"
 
+struct gc_node;
+
+/* A dependent's tie to one of its owners. */
 struct gc_owner {
     const struct kind *kind; /* NULL: not known when the object was put */
-    const char *uid;
+    struct gc_node *node;
+    struct gc_node *dependent;
+    struct gc_owner *next, **at; /* among the owner's dependents */
 };
 
 struct gc_node {
-    const struct kind *kind;
+    struct gc_node *next;        /* with a like hash */
+    const struct kind *kind;     /* NULL: only known as an owner */
+    struct gc_owner *dependents; /* the newest first */
     const char *ns, *name, *uid;
     unsigned seen_in_list;
-    bool deleting;
-    bool foreground, orphan; /* has the finalizer */
-    bool ask_again;          /* an owner's kind may be known by now: read the object */
-    size_t owners_len;
-    struct gc_owner owners[]; /* and the strings behind them */
+    uint16_t owners_len;
+    bool deleting : 1;
+    bool foreground : 1, orphan : 1; /* has the finalizer */
+    bool ask_again : 1;              /* an owner's kind may be known by now: read the object */
+    struct gc_owner owners[];        /* and the strings behind them */
 };
 
 struct gc_graph {
     const struct gc_kinds *kinds;
-    struct map by_uid;     /* uid -> node */
-    struct map dependents; /* "owner uid\0uid" -> node */
-    struct map absent;     /* uids known to be gone, newest ABSENT_LIMIT of them */
+    struct gc_node **buckets;  /* by UID */
+    size_t buckets_len;        /* a power of two */
+    size_t count;              /* with those that are only known as owners */
+    struct gc_node *each_next; /* of gc_graph_each: a removal may take it away */
+    struct map absent;         /* uids known to be gone, newest ABSENT_LIMIT of them */
     char **absent_ring;
     size_t absent_next;
 };
@@ -42,6 +54,9 @@ void gc_graph_release(struct gc_graph *g);
 struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const struct json *object);
 void gc_graph_remove(struct gc_graph *g, struct gc_node *node); /* frees it */
 struct gc_node *gc_graph_find(const struct gc_graph *g, const char *uid);
+/* All objects, in no order. fn may remove the one it is called with, and must not change the graph
+ * in another way. */
+void gc_graph_each(struct gc_graph *g, void (*fn)(void *arg, struct gc_node *node), void *arg);
 /* Those that can be: in the owner's namespace, if it has one. fn returns false to stop and must not
  * change the graph. */
 void gc_graph_each_dependent(const struct gc_graph *g, const char *uid,

@@ -924,36 +924,18 @@ const char *jobs_trouble(const struct jobs *j)
 
 /* --- life --- */
 
-/* Whose it is, and which. */
-static const char *const service_members[] = {"metadata.name",
-                                              "metadata.namespace",
-                                              "metadata.uid",
-                                              "metadata.resourceVersion",
-                                              "metadata.deletionTimestamp",
-                                              "metadata.ownerReferences",
-                                              NULL};
-
-static const char *const quota_members[] = {"metadata.name",
-                                            "metadata.namespace",
-                                            "metadata.uid",
-                                            "metadata.resourceVersion",
-                                            "spec.hard",
-                                            "status.hard",
-                                            NULL};
-
 static bool open_caches(struct jobs *j, const struct jobs_options *o)
 {
     struct cache_options quotas = {.transport = o->transport,
                                    .clock = o->clock,
                                    .kind = &kind_resource_quota,
-                                   .keeps = quota_members,
                                    .on_change = on_quota,
                                    .on_trouble = on_quotas_trouble,
                                    .arg = j};
     struct cache_options services = {.transport = o->transport,
                                      .clock = o->clock,
                                      .kind = &kind_service,
-                                     .keeps = service_members,
+                                     .ready_objects = READY_JOBS,
                                      .on_change = on_service,
                                      .on_synced = on_synced,
                                      .on_trouble = on_services_trouble,

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/reserve.h"
 #include "loop/loop_internal.h"
 
 struct loop_hook {
@@ -101,7 +102,7 @@ struct loop *loop_new(struct err *err)
 
 static void free_after_close(uv_handle_t *handle)
 {
-    free(handle->data);
+    reserve_free(handle->data);
 }
 
 void loop_handle_close(uv_handle_t *handle)

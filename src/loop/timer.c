@@ -4,9 +4,9 @@
  * A delay of 0 is a deferred call and not a timer: libuv runs timers started by timers in the same
  * round when they are due, so one that starts itself again with 0 would never let the loop go on.
  */
-#include <stdlib.h>
 #include <time.h>
 
+#include "base/reserve.h"
 #include "loop/loop_internal.h"
 
 struct clock_timer {
@@ -32,7 +32,7 @@ static void deferred_fired(void *arg)
 
     if (!t->stopped)
         t->fn(t->arg);
-    free(t);
+    reserve_free(t);
 }
 
 static void timer_fired(uv_timer_t *handle)
@@ -56,23 +56,19 @@ static struct clock_timer *start(struct clock *c, int64_t delay_ms, void (*fn)(v
                                  void *arg)
 {
     struct loop *l = container_of(c, struct loop, clock);
-    struct clock_timer *t = calloc(1, sizeof(*t));
+    struct clock_timer *t = reserve_calloc(sizeof(*t));
 
     if (!t)
         return NULL;
     t->fn = fn;
     t->arg = arg;
     t->loop = l;
-    t->deferred = delay_ms <= 0;
-    if (t->deferred) {
-        if (loop_defer(l, deferred_fired, t) < 0) {
-            free(t);
-            return NULL;
-        }
+    t->deferred = delay_ms <= 0 && loop_defer(l, deferred_fired, t) == 0;
+    if (t->deferred)
         return t;
-    }
     (void)uv_timer_init(&l->uv, &t->handle); /* neither can fail */
     t->handle.data = t;
+    delay_ms = max_i64(delay_ms, 1); /* no memory for a deferred call: rather late than never */
     (void)uv_timer_start(&t->handle, timer_fired, (uint64_t)delay_ms + since_turn_began_ms(l), 0);
     return t;
 }
@@ -96,7 +92,7 @@ void loop_timers_init(struct loop *l)
 void loop_timers_drop(const struct deferred *d)
 {
     if (d->fn == deferred_fired)
-        free(d->arg);
+        reserve_free(d->arg);
 }
 
 struct clock *loop_clock(struct loop *l)

@@ -242,7 +242,7 @@ static void put_event(struct watch *w, enum store_event_type type, struct blob *
     piece_clear(w);
     if (!is_protobuf(w) && shape_copies(&w->shape) && !left_revision) {
         buf_adds(&w->head, types[type].head);
-        w->body = blob_ref(source);
+        w->body = w->head.failed ? NULL : blob_ref(source);
         return;
     }
     w->frame = shared ? map_get(&w->server->frames, &key, sizeof(key)) : NULL;
@@ -266,11 +266,12 @@ static bool selects(const struct watch *w)
     return w->selection.has_labels || w->selection.has_fields;
 }
 
-static bool matches(struct watch *w, struct blob *value)
+/* Negative: there is no memory to find out. */
+static int matches(struct watch *w, struct blob *value)
 {
     const struct json *object;
 
-    return value && selection_matches_stored(&w->selection, &w->shape, value, &object, NULL) > 0;
+    return value ? selection_matches_stored(&w->selection, &w->shape, value, &object, NULL) : 0;
 }
 
 /* An object that stops matching is gone for this client: its last matching state, with the revision
@@ -296,7 +297,8 @@ static struct blob *last_match(struct watch *w, const struct blob *previous, int
 /* [matched before][matches now] of a change, for a client with selectors. */
 static void put_change(struct watch *w, const struct store_event *e)
 {
-    bool was, is;
+    auto_err err = ERR_INIT;
+    int was, is;
 
     if (w->selection.prefix &&
         strncmp(e->key, w->selection.prefix, strlen(w->selection.prefix)) != 0)
@@ -306,8 +308,11 @@ static void put_change(struct watch *w, const struct store_event *e)
         return;
     }
     was = matches(w, e->previous);
-    is = e->type != STORE_DELETED && matches(w, e->value);
-    if (is)
+    is = e->type != STORE_DELETED ? matches(w, e->value) : 0;
+    if (was < 0 || is < 0) { /* an event that is left out would never be told */
+        out_of_memory(&err);
+        put_error(w, &err);
+    } else if (is)
         put_event(w, was ? STORE_MODIFIED : STORE_ADDED, e->value, 0);
     else if (was && e->type == STORE_DELETED)
         put_event(w, STORE_DELETED, e->value, 0);
@@ -470,8 +475,13 @@ static void bookmark_time(void *arg)
 static bool take_initial(void *arg, const struct store_item *item)
 {
     struct watch *w = arg;
+    int matching = selects(w) ? matches(w, item->value) : 1;
 
-    if (selects(w) && !matches(w, item->value))
+    if (matching < 0) {
+        w->arena.failed = true;
+        return false;
+    }
+    if (!matching)
         return true;
     if (w->initial_count == w->initial_cap) {
         size_t cap = w->initial_cap ? w->initial_cap * 2 : 16;

@@ -18,6 +18,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,17 +36,22 @@
 #define KEY_LIMIT_BYTES 1024u
 #define DAMAGED_VALUE_LIMIT_BYTES (64u * 1024u * 1024u)
 
+/* Of an entry with writes that are not settled. */
+struct flights {
+    struct store_item head; /* value NULL: being deleted */
+    unsigned count;
+};
+
+/* There are as many as objects, so nothing is in it that only few need. */
 struct entry {
     struct store_collection *collection;
     struct store_item committed; /* value NULL: not there (yet), or its text is */
-    struct shrunk *text;         /* of the committed value; NULL: not made */
     struct entry *next, **at;    /* in the line of those that are ready; at is NULL: not in it */
-    bool asked_for;              /* since it was last looked at there */
+    struct flights *flights;     /* NULL: none */
+    bool asked_for;              /* since it was last looked at in the line */
     bool unreadable;             /* for lack of memory, when it was last asked for */
-    struct store_item head;      /* while flights > 0; value NULL: being deleted */
-    unsigned flights;            /* writes not settled */
     bool damaged;                /* what is stored cannot be trusted; committed has its revision */
-    char key[];
+    struct map_node node;        /* its value is the committed value, shrunk; NULL: not made */
 };
 
 struct store_collection {
@@ -82,54 +88,90 @@ struct store {
 
 /* --- entries and collections */
 
+static struct entry *entry_of(struct map_node *n)
+{
+    return n ? container_of(n, struct entry, node) : NULL;
+}
+
+static struct entry *entry_find(const struct store_collection *c, const char *key)
+{
+    return entry_of(map_find(&c->entries, key, strlen(key)));
+}
+
+static struct shrunk *text_of(const struct entry *e)
+{
+    return e->node.value;
+}
+
+static void set_text(struct entry *e, struct shrunk *text)
+{
+    shrunk_unref(e->node.value);
+    e->node.value = text;
+}
+
 static struct entry *entry_new(struct store_collection *c, const char *key, size_t len)
 {
-    struct entry *e = calloc(1, sizeof(*e) + len + 1);
+    struct entry *e = calloc(1, map_node_size(offsetof(struct entry, node), len));
 
     if (!e)
         return NULL;
     e->collection = c;
-    memcpy(e->key, key, len);
-    e->committed.key = e->head.key = e->key;
+    map_node_init(&e->node, key, len);
+    e->committed.key = e->node.key;
     return e;
 }
 
-static void entry_free(void *value)
+static void entry_free(struct map_node *n)
 {
-    struct entry *e = value;
+    struct entry *e = entry_of(n);
 
     blob_unref(e->committed.value);
-    shrunk_free(e->text);
+    set_text(e, NULL);
+    free(e->flights);
     free(e);
 }
 
 static struct entry *entry_make(struct store_collection *c, const char *key, size_t len)
 {
-    struct entry *e = map_get(&c->entries, key, len);
+    struct entry *e = entry_of(map_find(&c->entries, key, len));
 
     if (e)
         return e;
     e = entry_new(c, key, len);
-    if (!e)
-        return NULL;
-    if (map_put(&c->entries, key, len, e, NULL) < 0) {
-        entry_free(e);
-        return NULL;
-    }
+    if (e)
+        map_link(&c->entries, &e->node);
     return e;
 }
 
 static bool is_there(const struct entry *e)
 {
-    return e->committed.value || e->text;
+    return e->committed.value || text_of(e);
+}
+
+static struct flights *flights_make(struct entry *e)
+{
+    if (!e->flights)
+        e->flights = calloc(1, sizeof(*e->flights));
+    if (e->flights)
+        e->flights->head.key = e->node.key;
+    return e->flights;
+}
+
+static void flight_ended(struct entry *e)
+{
+    assert(e->flights && e->flights->count > 0);
+    if (--e->flights->count > 0)
+        return;
+    free(e->flights);
+    e->flights = NULL;
 }
 
 static void entry_drop_if_unused(struct store_collection *c, struct entry *e)
 {
     if (e->flights || is_there(e) || e->damaged)
         return;
-    (void)map_removes(&c->entries, e->key);
-    entry_free(e);
+    map_unlink(&c->entries, &e->node);
+    entry_free(&e->node);
 }
 
 static struct store_collection *collection_new(struct store *s, const char *name)
@@ -153,7 +195,7 @@ static void collection_free(void *value)
     struct store_collection *c = value;
 
     window_release(&c->window);
-    map_release(&c->entries, entry_free);
+    map_release_nodes(&c->entries, entry_free);
     shrinker_release(&c->shrinker);
     free(c);
 }
@@ -208,10 +250,10 @@ static bool make_ready(struct entry *e)
 {
     static char text[SHRINK_TEXT_LIMIT_BYTES];
 
-    if (e->committed.value || !e->text)
+    if (e->committed.value || !text_of(e))
         return e->committed.value;
-    shrunk_expand(e->text, text);
-    e->committed.value = blob_new(text, e->text->text_len);
+    shrunk_expand(text_of(e), text);
+    e->committed.value = blob_new(text, text_of(e)->text_len);
     e->unreadable = !e->committed.value;
     return !e->unreadable;
 }
@@ -226,8 +268,7 @@ static void forget_value(struct entry *e)
 {
     ready_leave(e);
     drop_value(e);
-    shrunk_free(e->text);
-    e->text = NULL;
+    set_text(e, NULL);
     e->unreadable = false;
 }
 
@@ -250,9 +291,9 @@ static void shorten(struct store *s)
 
         ready_leave(e);
         e->asked_for = false;
-        if (!stays && !e->text)
-            e->text = shrink(&e->collection->shrinker, value->data, value->len);
-        if (stays || !e->text)
+        if (!stays && !text_of(e))
+            e->node.value = shrink(&e->collection->shrinker, value->data, value->len);
+        if (stays || !text_of(e))
             ready_join(e);
         else
             drop_value(e);
@@ -273,17 +314,17 @@ int64_t store_next_revision(struct store *s)
 
 const struct store_item *store_get(struct store_collection *c, const char *key)
 {
-    struct entry *e = map_gets(&c->entries, key);
+    struct entry *e = entry_find(c, key);
 
     return e ? ask_for(e) : NULL;
 }
 
 const struct store_item *store_head(struct store_collection *c, const char *key)
 {
-    struct entry *e = map_gets(&c->entries, key);
+    struct entry *e = entry_find(c, key);
 
     if (e && e->flights)
-        return e->head.value ? &e->head : NULL;
+        return e->flights->head.value ? &e->flights->head : NULL;
     return e ? ask_for(e) : NULL;
 }
 
@@ -301,7 +342,7 @@ static bool tell(struct entry *e, const struct store_item *item,
     if (item == &e->committed && !make_ready(e))
         return true;
     goes_on = !item->value || fn(arg, item);
-    if (!was_ready && !e->at && e->text && e->committed.value)
+    if (!was_ready && !e->at && text_of(e) && e->committed.value)
         drop_value(e);
     return goes_on;
 }
@@ -317,7 +358,7 @@ void store_list(struct store_collection *c, const char *prefix, const char *afte
     else
         n = map_seek(&c->entries, prefix, len);
     for (; n; n = map_after(&c->entries, n->key, n->key_len)) {
-        struct entry *e = n->value;
+        struct entry *e = entry_of(n);
 
         if (len && (n->key_len < len || memcmp(n->key, prefix, len) != 0))
             return; /* keys with the prefix are neighbours */
@@ -351,9 +392,9 @@ void store_list_heads(struct store_collection *c,
                       bool (*fn)(void *arg, const struct store_item *item), void *arg)
 {
     map_for_each (n, &c->entries) {
-        struct entry *e = n->value;
+        struct entry *e = entry_of(n);
 
-        if (!tell(e, e->flights ? &e->head : &e->committed, fn, arg))
+        if (!tell(e, e->flights ? &e->flights->head : &e->committed, fn, arg))
             return;
     }
 }
@@ -367,7 +408,7 @@ uint32_t store_epoch(const struct store *s)
 
 int64_t store_damaged(struct store_collection *c, const char *key)
 {
-    struct entry *e = map_gets(&c->entries, key);
+    struct entry *e = entry_find(c, key);
 
     return e && (e->damaged || e->unreadable) ? e->committed.revision : 0;
 }
@@ -386,10 +427,10 @@ void store_each_damage(struct store *s, void (*fn)(void *arg, const struct store
         struct store_collection *c = n->value;
 
         map_for_each (m, &c->entries) {
-            const struct entry *e = m->value;
+            const struct entry *e = entry_of(m);
 
             if (e->damaged)
-                fn(arg, &(struct store_damage){c->name, e->key, e->committed.revision});
+                fn(arg, &(struct store_damage){c->name, e->node.key, e->committed.revision});
         }
     }
 }
@@ -425,9 +466,12 @@ static struct change *flight_pop(struct store *s)
 /* Of the state a write takes the place of. */
 static int64_t revision_before(const struct entry *e)
 {
-    const struct store_item *before = e->flights ? &e->head : &e->committed;
+    const struct store_item *before = e->flights && e->flights->count ? &e->flights->head
+                                                                      : &e->committed;
 
-    return before->value || (!e->flights && (e->text || e->damaged)) ? before->revision : 0;
+    return before->value || (before == &e->committed && (text_of(e) || e->damaged))
+               ? before->revision
+               : 0;
 }
 
 static int queue_write(struct store_collection *c, const char *key, struct blob *value,
@@ -452,7 +496,10 @@ static int queue_write(struct store_collection *c, const char *key, struct blob 
     if (!change)
         return -ENOMEM;
     e = entry_make(c, key, len);
-    if (!e || (!e->flights && e->text && !ask_for(e))) { /* watches send what was before */
+    /* watches send what was before */
+    if (!e || (!e->flights && text_of(e) && !ask_for(e)) || !flights_make(e)) {
+        if (e)
+            entry_drop_if_unused(c, e);
         change_unref(change);
         return -ENOMEM;
     }
@@ -465,9 +512,9 @@ static int queue_write(struct store_collection *c, const char *key, struct blob 
     change->deletion = deletion;
     change->done = done;
     change->arg = arg;
-    e->flights++;
-    e->head.revision = change->revision;
-    e->head.value = deletion ? NULL : change->value;
+    e->flights->count++;
+    e->flights->head.revision = change->revision;
+    e->flights->head.value = deletion ? NULL : change->value;
     flight_add(s, change_ref(change)); /* one reference here, one with the list that travels */
     change_list_add(&s->turn, change);
     return 0;
@@ -530,7 +577,7 @@ static void publish(struct store *s, struct change *change)
     struct entry *e = change->entry;
     struct blob *before = blob_ref(e->committed.value);
 
-    assert(change == s->flight_first && (before || !e->text));
+    assert(change == s->flight_first && (before || !text_of(e)));
     (void)flight_pop(s);
     change->type = change->deletion ? STORE_DELETED : before ? STORE_MODIFIED : STORE_ADDED;
     change->previous = before;
@@ -541,7 +588,7 @@ static void publish(struct store *s, struct change *change)
     c->committed_count -= (size_t)(before && change->deletion);
     entry_is_whole(s, e);
     s->committed_revision = change->revision;
-    e->flights--;
+    flight_ended(e);
     ready_join(e);
     entry_drop_if_unused(c, e);
     change->entry = NULL;
@@ -553,7 +600,7 @@ static void publish(struct store *s, struct change *change)
 static void fall_back(struct change *first)
 {
     for (struct change *c = first; c; c = c->flight_next) {
-        c->entry->flights--;
+        flight_ended(c->entry);
         entry_drop_if_unused(c->collection, c->entry);
         c->entry = NULL;
     }
@@ -641,7 +688,7 @@ static struct entry *find_revision(struct store *s, int64_t revision, struct sto
     map_for_each (n, &s->collections) {
         *ret = n->value;
         map_for_each (m, &(*ret)->entries) {
-            struct entry *e = m->value;
+            struct entry *e = entry_of(m);
 
             if (e->committed.revision == revision)
                 return e;
@@ -704,7 +751,7 @@ static int load_change(struct store_collection *c, struct entry *e, const struct
     if (row->revision <= c->store->start_revision)
         return 0;
     change = change_new(row->key, row->key_len, value);
-    if (!change || (e->text && !make_ready(e))) {
+    if (!change || (text_of(e) && !make_ready(e))) {
         change_unref(change);
         return -ENOMEM;
     }
@@ -748,10 +795,10 @@ static int load_row(struct database_loading *l, const struct row *row, bool dama
     e->committed.revision = row->revision;
     if (row->deletion) {
         blob_unref(value);
-        shrunk_free(text);
+        shrunk_unref(text);
     } else {
         e->committed.value = value;
-        e->text = text;
+        set_text(e, text);
         ready_join(e);
     }
     c->committed_count += is_there(e);

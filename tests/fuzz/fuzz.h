@@ -27,6 +27,8 @@ struct fuzz_target {
 
 extern const struct fuzz_target fuzz_parsers[];
 extern const size_t fuzz_parser_count;
+extern const struct fuzz_target fuzz_texts[];
+extern const size_t fuzz_text_count;
 extern const struct fuzz_target fuzz_server;
 void fuzz_server_close(void);
 

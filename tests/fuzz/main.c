@@ -1,16 +1,20 @@
 /*
  * main.c - a fuzzer of our own: deterministic mutations, bounded time, no instrumentation.
  *
- *   fuzz [--seconds N] [--seed K] [--only TARGET]
+ *   fuzz [--seconds N] [--seed K] [--only TARGET] [--corpus FOLDER]
  *
  * The same seed gives the same inputs in the same order, so what broke can be broken again; the
- * input that did it is printed as well. Meant for the sanitized build. Without coverage it digs
+ * input that did it is printed, and kept in FOLDER/TARGET. What is there is run first, as it is,
+ * and mutated like the targets' own seeds. Meant for the sanitized build. Without coverage it digs
  * less deep than libFuzzer, and needs nothing that the compiler does not have.
  */
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,7 +23,24 @@
 #define MUTATIONS_LIMIT 6
 #define ROUND 64 /* executions of one target before the next has its turn */
 
+#define TARGETS_LIMIT 64
+#define SEEDS_LIMIT 256
+
+struct seed {
+    const char *data;
+    size_t len;
+};
+
+/* Of a target: its own and those of the corpus. */
+static struct seeds {
+    struct seed list[SEEDS_LIMIT];
+    size_t len, own;
+} seeds[TARGETS_LIMIT];
+
+static const char *corpus = "tests/fuzz/corpus";
+
 static struct {
+    size_t number; /* of the target */
     const char *target;
     uint64_t seed;
     char input[FUZZ_INPUT_LIMIT_BYTES + 1];
@@ -47,6 +68,25 @@ static void say(const char *text)
     (void)!write(2, text, strlen(text));
 }
 
+static void keep_input(void)
+{
+    char path[512];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", corpus, now.target);
+    (void)mkdir(path, 0755);
+    (void)snprintf(path, sizeof(path), "%s/%s/seed-%llu", corpus, now.target,
+                   (unsigned long long)now.seed);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return;
+    (void)!write(fd, now.input, now.len);
+    (void)close(fd);
+    say("fuzz: kept as ");
+    say(path);
+    say("\n");
+}
+
 /* Called when the process dies, so it only writes. */
 static void say_input(void)
 {
@@ -67,6 +107,7 @@ static void say_input(void)
         say(text);
     }
     say("\n");
+    keep_input();
 }
 
 static void died(int number)
@@ -174,36 +215,46 @@ static void repeat_part(struct chance *c, const struct fuzz_target *t)
         insert(c, part, n);
 }
 
-static void splice(struct chance *c, const struct fuzz_target *t)
+static const struct seed *any_seed(struct chance *c)
 {
-    const char *other = t->seeds[chance_below(c, count_of(t->seeds))];
-    size_t at = chance_below(c, strlen(other));
+    const struct seeds *of = &seeds[now.number];
 
-    insert(c, other + at, chance_below(c, strlen(other) - at + 1));
+    return &of->list[chance_below(c, of->len)];
+}
+
+static void graft(struct chance *c, const struct fuzz_target *t)
+{
+    const struct seed *other = any_seed(c);
+    size_t at = chance_below(c, other->len);
+
+    (void)t;
+    insert(c, other->data + at, chance_below(c, other->len - at + 1));
+}
+
+static void take_seed(const struct fuzz_target *t, const struct seed *seed)
+{
+    now.target = t->name;
+    now.len = min_size(seed->len, FUZZ_INPUT_LIMIT_BYTES);
+    memcpy(now.input, seed->data, now.len);
 }
 
 static void make_input(struct chance *c, const struct fuzz_target *t)
 {
     static void (*const mutations[])(struct chance *, const struct fuzz_target *) = {
-        insert_word, insert_word, insert_bytes, change_byte, change_byte, cut, repeat_part, splice};
-    const char *seed = t->seeds[chance_below(c, count_of(t->seeds))];
+        insert_word, insert_word, insert_bytes, change_byte, change_byte, cut, repeat_part, graft};
     size_t n = chance_below(c, MUTATIONS_LIMIT + 1);
 
-    now.target = t->name;
-    now.len = min_size(strlen(seed), FUZZ_INPUT_LIMIT_BYTES);
-    memcpy(now.input, seed, now.len);
+    take_seed(t, any_seed(c));
     for (size_t i = 0; i < n; i++)
         mutations[chance_below(c, ELEMS(mutations))](c, t);
 }
 
 /* --- rounds ---------------------------------------------------------------------------- */
 
-static void run_once(struct chance *c, const struct fuzz_target *t)
+static void run_input(struct chance *c, const struct fuzz_target *t)
 {
     char *copy; /* exactly as long as it is: reading beyond is seen */
 
-    now.seed = c->state;
-    make_input(c, t);
     copy = malloc(now.len + 1);
     if (!copy)
         fuzz_fail("there is memory");
@@ -211,6 +262,88 @@ static void run_once(struct chance *c, const struct fuzz_target *t)
     copy[now.len] = '\0';
     t->run(c, copy, now.len);
     free(copy);
+}
+
+static void run_once(struct chance *c, const struct fuzz_target *t)
+{
+    now.seed = c->state;
+    make_input(c, t);
+    run_input(c, t);
+}
+
+/* --- seeds ------------------------------------------------------------------------------ */
+
+static void add_seed(struct seeds *to, const char *data, size_t len)
+{
+    if (to->len == SEEDS_LIMIT)
+        fuzz_fail("there is room for the seeds");
+    to->list[to->len++] = (struct seed){data, len};
+}
+
+static void add_file(struct seeds *to, const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    char *data = malloc(FUZZ_INPUT_LIMIT_BYTES);
+    size_t len;
+
+    if (!f || !data)
+        fuzz_fail("the corpus can be read");
+    len = fread(data, 1, FUZZ_INPUT_LIMIT_BYTES, f);
+    (void)fclose(f);
+    add_seed(to, data, len);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* In the order of their names, so that a seed means the same everywhere. */
+static void add_corpus(struct seeds *to, const char *target)
+{
+    char path[512], *names[SEEDS_LIMIT];
+    struct dirent *entry;
+    size_t count = 0;
+    DIR *d;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", corpus, target);
+    d = opendir(path);
+    while (d && (entry = readdir(d)))
+        if (entry->d_name[0] != '.' && count < SEEDS_LIMIT)
+            names[count++] = strdup(entry->d_name);
+    if (d)
+        (void)closedir(d);
+    qsort(names, count, sizeof(names[0]), compare_names);
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s/%s", corpus, target, names[i]);
+        add_file(to, path);
+        free(names[i]);
+    }
+}
+
+static void gather_seeds(size_t number, const struct fuzz_target *t)
+{
+    struct seeds *to = &seeds[number];
+
+    for (size_t i = 0; t->seeds[i]; i++)
+        add_seed(to, t->seeds[i], strlen(t->seeds[i]));
+    to->own = to->len;
+    add_corpus(to, t->name);
+}
+
+static void run_corpus(struct chance *c, const struct fuzz_target *t)
+{
+    for (size_t i = 0; i < seeds[now.number].len; i++) {
+        take_seed(t, &seeds[now.number].list[i]);
+        run_input(c, t);
+    }
+}
+
+static void free_seeds(void)
+{
+    for (size_t i = 0; i < TARGETS_LIMIT; i++)
+        for (size_t k = seeds[i].own; k < seeds[i].len; k++)
+            free((char *)(uintptr_t)seeds[i].list[k].data);
 }
 
 static int64_t milliseconds(void)
@@ -229,29 +362,47 @@ struct options {
 
 static const struct fuzz_target *target_at(size_t i)
 {
-    return i < fuzz_parser_count ? &fuzz_parsers[i] : &fuzz_server;
+    if (i < fuzz_parser_count)
+        return &fuzz_parsers[i];
+    i -= fuzz_parser_count;
+    return i < fuzz_text_count ? &fuzz_texts[i] : &fuzz_server;
 }
 
 static void run_for(const struct options *o)
 {
-    size_t count = fuzz_parser_count + 1, executions[32] = {0};
-    int64_t end = milliseconds() + o->seconds * 1000;
+    size_t count = fuzz_parser_count + fuzz_text_count + 1, executions[TARGETS_LIMIT] = {0};
+    size_t targets = 0, total = 0, inputs = 0;
+    int64_t end;
     struct chance c = {.state = o->seed};
 
-    if (count > ELEMS(executions))
+    if (count > TARGETS_LIMIT)
         fuzz_fail("there is room for the targets' counts");
+    for (now.number = 0; now.number < count; now.number++)
+        gather_seeds(now.number, target_at(now.number));
+    end = milliseconds() + o->seconds * 1000;
     do {
-        for (size_t i = 0; i < count; i++) {
-            if (o->only && strcmp(o->only, target_at(i)->name) != 0)
+        for (now.number = 0; now.number < count; now.number++) {
+            const struct fuzz_target *t = target_at(now.number);
+
+            if (o->only && strcmp(o->only, t->name) != 0)
                 continue;
+            if (executions[now.number] == 0)
+                run_corpus(&c, t);
             for (int n = 0; n < ROUND; n++)
-                run_once(&c, target_at(i));
-            executions[i] += ROUND;
+                run_once(&c, t);
+            executions[now.number] += ROUND;
         }
     } while (milliseconds() < end);
-    for (size_t i = 0; i < count; i++)
-        if (executions[i])
-            printf("fuzz: %-16s %zu executions\n", target_at(i)->name, executions[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (!executions[i])
+            continue;
+        printf("fuzz: %-16s %zu executions\n", target_at(i)->name, executions[i]);
+        targets++;
+        total += executions[i];
+        inputs += seeds[i].len;
+    }
+    printf("fuzz: %zu targets, %zu inputs kept, %zu executions, 0 failures\n", targets, inputs,
+           total);
 }
 
 int main(int argc, char **argv)
@@ -265,15 +416,19 @@ int main(int argc, char **argv)
             o.seed = strtoull(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--only") == 0)
             o.only = argv[i + 1];
+        else if (strcmp(argv[i], "--corpus") == 0)
+            corpus = argv[i + 1];
         else
             argc = 2;
     }
     if (argc % 2 == 0) {
-        (void)fprintf(stderr, "usage: fuzz [--seconds N] [--seed K] [--only TARGET]\n");
+        (void)fprintf(stderr, "usage: fuzz [--seconds N] [--seed K] [--only TARGET] "
+                              "[--corpus FOLDER]\n");
         return 2;
     }
     catch_death();
     run_for(&o);
     fuzz_server_close();
+    free_seeds();
     return 0;
 }

@@ -459,7 +459,7 @@ const struct fuzz_target fuzz_parsers[] = {
           "\x08\x13", "\x6a\x01\x05", "hparams", "text", "histograms", "images", "\xff\xd8\xff\xc0",
           "\xff\xff\xff\xff\xff\xff\xef\x7f"),
      run_events},
-    {"http answer",
+    {"http_answer",
      LIST(
          "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX: y\r\n\r\nhello",
          "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n0\r\nT: 1\r\n\r\n",

@@ -11,6 +11,7 @@
 #include "base/base64.h"
 #include "base/blob.h"
 #include "base/buf.h"
+#include "base/reserve.h"
 
 static void an_arena_gives_zeroed_aligned_memory(void **state)
 {
@@ -230,9 +231,28 @@ static void what_is_not_base64_is_refused(void **state)
     arena_release(&a);
 }
 
+static void a_shortage_of_memory_is_noted(void **state)
+{
+    unsigned before = memory_shortages();
+    unsigned char *p = reserve_calloc(64);
+    volatile size_t too_much = PTRDIFF_MAX - 64u;
+
+    (void)state;
+    assert_non_null(p);
+    for (size_t i = 0; i < 64; i++)
+        assert_int_equal(p[i], 0);
+    reserve_free(p);
+    reserve_free(NULL);
+    assert_int_equal(memory_shortages(), before);
+    assert_null(reserve_calloc(too_much));
+    assert_null(memory_checked(NULL));
+    assert_int_equal(memory_shortages(), before + 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shortage_of_memory_is_noted),
         cmocka_unit_test(an_arena_gives_zeroed_aligned_memory),
         cmocka_unit_test(an_arena_fails_at_its_limit_and_stays_failed),
         cmocka_unit_test(an_absurd_size_is_refused),

@@ -25,7 +25,7 @@ static size_t there_and_back(struct shrinker *s, const char *text, size_t len)
     assert_int_equal(out[len], '\0');
     size = t->len;
     free(out);
-    shrunk_free(t);
+    shrunk_unref(t);
     return size;
 }
 
@@ -84,7 +84,7 @@ static void texts_outlive_their_model(void **state)
     (void)write_object(text, 50);
     assert_string_equal(out, text);
     for (unsigned i = 0; i < ELEMS(kept); i++)
-        shrunk_free(kept[i]);
+        shrunk_unref(kept[i]);
 }
 
 /* The first that come may be of objects that have only begun. */
@@ -101,6 +101,33 @@ static void a_better_model_is_found(void **state)
     }
     assert_true(left * 8 < n);
     shrinker_release(&s);
+}
+
+static void equal_texts_are_kept_once(void **state)
+{
+    struct shrinker s = {.model = NULL}, other = {.model = NULL};
+    struct shrunk *first[1000], *second[1000];
+    char text[1024], out[1024];
+
+    (void)state;
+    for (unsigned i = 0; i < ELEMS(first); i++)
+        assert_non_null(first[i] = shrink(&s, text, (size_t)write_object(text, i)));
+    for (unsigned i = 0; i < ELEMS(first); i++) {
+        second[i] = shrink(&other, text, (size_t)write_object(text, i));
+        assert_ptr_equal(second[i], first[i]);
+    }
+    assert_int_equal(shrunk_count(), ELEMS(first));
+    for (unsigned i = 0; i < ELEMS(first); i++)
+        shrunk_unref(first[i]);
+    assert_int_equal(shrunk_count(), ELEMS(first));
+    shrunk_expand(second[70], out);
+    (void)write_object(text, 70);
+    assert_string_equal(out, text);
+    for (unsigned i = 0; i < ELEMS(first); i++)
+        shrunk_unref(second[i]);
+    assert_int_equal(shrunk_count(), 0);
+    shrinker_release(&s);
+    shrinker_release(&other);
 }
 
 static uint32_t next_random(uint32_t *seed)
@@ -138,6 +165,7 @@ int main(void)
         cmocka_unit_test(objects_of_a_kind_take_little),
         cmocka_unit_test(texts_outlive_their_model),
         cmocka_unit_test(a_better_model_is_found),
+        cmocka_unit_test(equal_texts_are_kept_once),
         cmocka_unit_test(any_text_comes_back),
     };
 
