@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define FIRST_BLOCK_BYTES 4096u
-#define LARGEST_BLOCK_BYTES (128u * 1024u) /* none that malloc asks the kernel for, each time */
+#define LARGEST_BLOCK_BYTES (128u * 1024u) /* below malloc's mmap threshold */
 #define ALIGNMENT 16u
 
 struct arena_block {
@@ -67,7 +67,7 @@ static struct arena_block *add_block(struct arena *a, size_t need)
     return b;
 }
 
-/* Holds whatever was there before. */
+/* Does not zero the memory. */
 static void *take(struct arena *a, size_t size)
 {
     struct arena_block *b = a->blocks;

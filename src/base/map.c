@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 
-#define FEWEST_BUCKETS 64u /* fewer keys are found as fast in the tree */
+#define FEWEST_BUCKETS 64u /* with fewer keys the tree is as fast */
 
 static int compare(const void *a, size_t a_len, const void *b, size_t b_len)
 {
@@ -39,7 +39,7 @@ void map_release(struct map *m, void (*free_value)(void *value))
     *m = (struct map)MAP_INIT;
 }
 
-/* FNV's last multiplication mixes upwards only; the priority needs its high bits mixed too. */
+/* FNV's last multiplication only mixes upwards; the priority needs its high bits mixed too. */
 static uint32_t priority_of(const void *key, size_t len)
 {
     uint64_t h = fnv1a_64(FNV1A_64_START, key, len);
@@ -81,7 +81,7 @@ static void bucket_tree(struct map *m, struct map_node *n)
     }
 }
 
-/* Without the memory for it all are found as before, only slower. */
+/* Out of memory only makes lookups slower: they fall back to the tree. */
 static void grow_buckets(struct map *m)
 {
     size_t len = m->buckets_len ? 2 * m->buckets_len : FEWEST_BUCKETS;

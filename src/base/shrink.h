@@ -1,14 +1,14 @@
 /*
- * shrink.h - texts that are much alike, kept small: what stood in a text before, or in the model,
- * one of the texts themselves, is referred to and not repeated. Of objects of one kind some tenth
- * is left; to get one back takes some microseconds. One thread.
+ * shrink.h - compression for many similar texts: whatever occurred earlier in the text, or in a
+ * model (one of the texts themselves), becomes a reference. Objects of one kind shrink to about a
+ * tenth, and expanding one takes microseconds. One thread.
  */
 #ifndef MUSTER_BASE_SHRINK_H
 #define MUSTER_BASE_SHRINK_H
 
 #include "base/base.h"
 
-#define SHRINK_TEXT_LIMIT_BYTES (32u * 1024u) /* longer ones are kept as they are */
+#define SHRINK_TEXT_LIMIT_BYTES (32u * 1024u) /* longer ones are stored unshrunk */
 
 struct shrink_model;
 
@@ -18,18 +18,18 @@ struct shrunk {
     unsigned char data[];
 };
 
-/* Zeroed to begin with. */
+/* Starts zeroed. */
 struct shrinker {
-    struct shrink_model *model; /* of the next text */
-    unsigned long_texts;        /* that it left so */
-    unsigned patience;          /* with so many */
+    struct shrink_model *model; /* for the next text */
+    unsigned long_texts;        /* how many results stayed long with it */
+    unsigned patience;          /* how many of those until the model is replaced */
 };
 
 void shrinker_release(struct shrinker *s);
 
 /* NULL: out of memory. */
 struct shrunk *shrink(struct shrinker *s, const char *text, size_t len) must_check;
-/* out has room for text_len bytes and one more, for a NUL. */
+/* out must have room for text_len bytes and a NUL. */
 void shrunk_expand(const struct shrunk *t, char *out);
 void shrunk_free(struct shrunk *t);
 
