@@ -1,5 +1,4 @@
-/* app_fields.h - what kinds of programs that are seen in a browser have in common: status, columns.
- */
+/* app_fields.h - what kinds of browser programs (TensorBoard, Notebook) share: status, columns. */
 #ifndef MUSTER_API_APP_FIELDS_H
 #define MUSTER_API_APP_FIELDS_H
 

@@ -1,4 +1,4 @@
-/* container_fields.c - a container: what it runs, with what, and how it is looked after. */
+/* container_fields.c - the fields of a container. */
 #include "api/field_macros.h"
 #include "api/kinds/pod_parts.h"
 

@@ -1,6 +1,6 @@
 /*
- * job_fields.c - the parts of job kinds that are the same in all of them: run mode, scheduler,
- * TensorBoard, status. See job_fields.h.
+ * job_fields.c - fields common to all job kinds: run mode, scheduler, TensorBoard, status. See
+ * job_fields.h.
  */
 #include "api/kinds/job_fields.h"
 #include "api/field_macros.h"
@@ -51,7 +51,7 @@ const struct field job_run_mode_fields[] = {
 
 /* --- scheduler, TensorBoard ------------------------------------------------------------------- */
 
-/* A path without "..", and none of its characters a control one. */
+/* A path without ".." and without control characters. */
 #define PLAIN "[^/\\x00-\\x1f\\x7f]"
 #define PLAIN_NO_DOT "[^./\\x00-\\x1f\\x7f]"
 #define PATH_PART "(\\.|" PLAIN_NO_DOT PLAIN "*|\\." PLAIN_NO_DOT PLAIN "*|\\.\\." PLAIN "+)?"

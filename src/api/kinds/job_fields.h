@@ -1,6 +1,6 @@
 /*
- * job_fields.h - what all job kinds have in common: fields, status, columns. A kind's own table is
- * made of these and of what is its own.
+ * job_fields.h - what all job kinds share: fields, status, columns. A kind's table combines these
+ * with its own.
  */
 #ifndef MUSTER_API_JOB_FIELDS_H
 #define MUSTER_API_JOB_FIELDS_H
@@ -8,7 +8,7 @@
 #include "api/columns.h"
 #include "api/field_macros.h"
 
-/* All replicas of a job together. */
+/* Over all replica types of a job. */
 #define JOB_REPLICAS_LIMIT 1024
 
 extern const struct field job_run_mode_fields[];     /* debug, pause */
@@ -19,17 +19,16 @@ extern const struct field job_status_fields[];
 extern const char *const job_clean_up_policies[], *const job_restart_scopes[];
 extern const char *const job_restart_policies[], *const job_phases[];
 
-/* What is the same of all job kinds and no table says. */
+/* Checks common to all job kinds, beyond the tables. */
 void job_validate(const struct json *job, const struct json *old, struct err *err);
-/* "1/4": replicas that run, of so many. */
-/* As status.aggregate counts them: "running", "succeeded" ... */
+/* As counted by status.aggregate: "running", "succeeded" ... */
 int64_t job_replicas_in(const struct json *job, const char *phase);
-/* "3/4" run; of a job that has succeeded, "4/4 done". */
+/* "3/4": running replicas; for a succeeded job "4/4 done". */
 struct json *job_render_running(struct arena *a, const struct json *job, int64_t replicas,
                                 int64_t done);
 struct json *job_render_restarts(struct arena *a, const struct json *job, int64_t now_ms);
 
-/* --- fields that tables list by themselves ---------------------------------------------------- */
+/* --- fields that tables include one by one ---------------------------------------------------- */
 
 #define JOB_FIELD_ENABLED(what) F_BOOL("enabled", what, .alias = "enable", DEFAULT("false"))
 
@@ -62,12 +61,11 @@ struct json *job_render_restarts(struct arena *a, const struct json *job, int64_
 #define JOB_FIELD_SPEC(fields, cel) F_SPEC(fields, REQUIRED, .rules = (cel))
 #define JOB_FIELD_STATUS(fields) F_STATUS(fields)
 
-/* --- rules for clusters ------------------------------------------------------------------------
- */
+/* --- rules for clusters --------------------------------------------------------------------- */
 
 extern const struct rule tensorboard_spec_rules[];
 
-/* what: of the objects named after this one. */
+/* what: the objects named after this one. */
 #define JOB_RULE_NAME(what)                                                                        \
     {                                                                                              \
         .rule = "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",                      \
@@ -79,7 +77,7 @@ extern const struct rule tensorboard_spec_rules[];
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* render: "1/4", running replicas of all the job has. */
+/* render_running: "1/4", running out of all replicas. */
 #define JOB_COLUMNS(render_running)                                                                \
     COLUMN_NAME,                                                                                   \
         COLUMN("Phase", "string", "Where the job is in its life.", .path = ".status.phase"),       \

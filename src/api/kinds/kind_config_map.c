@@ -27,7 +27,7 @@ static void validate(const struct json *object, const struct json *old, struct e
                             "duplicate of key present in binaryData");
 }
 
-/* One of them is the scheduler's. */
+/* For the scheduler's ConfigMap. */
 static void warn(const struct json *object, void (*say)(void *arg, const char *text), void *arg)
 {
     if (strcmp(object_name(object), SCHEDULER_CONFIG_NAME) == 0 &&

@@ -1,4 +1,4 @@
-/* kind_crd.c - CustomResourceDefinition: kinds that are installed at run time (crd_kind.h). */
+/* kind_crd.c - CustomResourceDefinition: kinds installed at run time (crd_kind.h). */
 #include <string.h>
 
 #include "api/columns.h"

@@ -1,5 +1,5 @@
-/* kind_cron_job.c - CronJob (batch/v1): a Job made again and again, by the clock. See
- * core/cron_job.c. kubectl 1.20 speaks batch/v1beta1 of it. */
+/* kind_cron_job.c - CronJob (batch/v1): creates Jobs on a schedule. See core/cron_job.c. kubectl
+ * 1.20 uses batch/v1beta1. */
 #include "api/columns.h"
 #include "api/cron.h"
 #include "api/field_macros.h"
@@ -51,7 +51,7 @@ static void set_defaults(struct arena *a, struct json *cron)
     batch_job_set_defaults(a, json_get_mut(template, "spec"));
 }
 
-#define NAME_LIMIT 52 /* its Jobs have eleven more */
+#define NAME_LIMIT 52 /* its Jobs' names are 11 longer */
 
 static void validate(const struct json *cron, const struct json *old, struct err *err)
 {

@@ -1,6 +1,7 @@
 /*
- * kind_event_v1.c - Event of events.k8s.io/v1: another face of the core events, under other names.
- * Nothing is stored of its own; it has no short names, so that `kubectl get ev` stays unambiguous.
+ * kind_event_v1.c - Event of events.k8s.io/v1: a view of the core events with other field names.
+ * Nothing is stored in this form; it has no short names, so that `kubectl get ev` stays
+ * unambiguous.
  */
 #include <string.h>
 
@@ -36,7 +37,7 @@ static const struct field fields[] = {
     F_INT32("deprecatedCount", "How often it happened, in core events.", P(15)),
     {0}};
 
-/* Members that are called otherwise. */
+/* Members with different names. */
 static const struct {
     const char *core, *here;
 } names[] = {{"involvedObject", "regarding"},

@@ -1,4 +1,4 @@
-/* kind_job.c - Job (batch/v1): pods that are run to completion. See core/batch_job.c. */
+/* kind_job.c - Job (batch/v1): pods that run to completion. See core/batch_job.c. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,7 +188,7 @@ void batch_job_set_defaults(struct arena *a, struct json *spec)
                         json_get(spec, "podFailurePolicy") ? "Failed" : "TerminatingOrFailed");
 }
 
-/* The Job's pods are those with its UID, unless its author says otherwise. */
+/* A Job's pods are selected by its UID unless the spec has a selector. */
 static void set_defaults(struct arena *a, struct json *job)
 {
     const char *uid = object_uid(job), *name = object_name(job);
@@ -314,7 +314,7 @@ void batch_job_spec_validate(const struct json *spec, const struct field_path *a
     check_failure_rules(spec, at, err);
 }
 
-/* What may be changed in the template of a Job that is suspended: where its pods are put. */
+/* What may change in a suspended Job's template: where its pods are placed. */
 static bool is_placement(const char *member)
 {
     static const char *const names[] = {"nodeSelector", "affinity", "tolerations",
@@ -414,7 +414,7 @@ static struct json *render_duration(struct arena *a, const struct json *job, int
     return json_new_string(a, time_age((ended ? ended : now_ms) - began, text));
 }
 
-/* What is the matter of each container: name or image. */
+/* The given member of each container: name or image. */
 static struct json *render_containers(struct arena *a, const struct json *job, const char *member)
 {
     const char *text = "";

@@ -1,5 +1,5 @@
-/* kind_lease.c - Lease (coordination.k8s.io/v1): who holds something, for how long. Leader
- * election, and the ports jobs hold. */
+/* kind_lease.c - Lease (coordination.k8s.io/v1): a holder and how long it may keep something. Used
+ * for leader election and for the ports of jobs. */
 #include "api/columns.h"
 #include "api/field_macros.h"
 

@@ -1,5 +1,5 @@
-/* kind_limit_range.c - LimitRange: what containers of a namespace get when they ask for nothing.
- * The server applies default, defaultRequest, min and max of type Container to new pods. */
+/* kind_limit_range.c - LimitRange: defaults and bounds of a namespace's containers. The server
+ * applies default, defaultRequest, min and max of type Container to new pods. */
 #include "api/columns.h"
 #include "api/field_macros.h"
 

@@ -1,5 +1,5 @@
-/* kind_messages.c - what is sent and answered, and never stored: options, questions, Status. Their
- * tables are read by protobuf and OpenAPI. */
+/* kind_messages.c - kinds that are sent and returned but never stored: options, reviews, Status.
+ * Protobuf and OpenAPI use their tables. */
 #include "api/field_macros.h"
 #include "api/kinds/pod_parts.h"
 #include "api/metadata.h"
@@ -85,7 +85,7 @@ static const struct field scale_fields[] = {
 const struct kind kind_scale = {KIND_NAMES("autoscaling", "v1", "Scale", "", ""),
                                 .fields = scale_fields};
 
-/* --- who is it, and what may he do ----------------------------------------------------- */
+/* --- authentication and authorization reviews ------------------------------------------ */
 
 static const struct field bound_fields[] = {F_STR("kind", "Pod.", P(1)),
                                             F_STR("apiVersion", "v1.", P(2)),

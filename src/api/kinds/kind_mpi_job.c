@@ -1,9 +1,9 @@
 /*
  * kind_mpi_job.c - MPIJob, batch.tensorstack.dev/v1beta1.
  *
- * The field list is T9k's of 2025 (mpiConfig and replicaSpecs), with our additions to mpiConfig and
- * runPolicy. The members of its older layouts are here to be read; mpi_layouts.c rewrites them, so
- * that no stored object has them.
+ * The fields are T9k's of 2025 (mpiConfig and replicaSpecs), with our additions to mpiConfig and
+ * runPolicy. Members of older layouts are only read; mpi_layouts.c rewrites them, so that no stored
+ * object has them.
  */
 #include "api/field_macros.h"
 #include "api/kinds/job_fields.h"
@@ -49,7 +49,7 @@ static const struct field template_meta_fields[] = {
     F_STR_MAP("annotations", "Annotations of the pods."),
     {0}};
 
-/* Unlike other templates it may be empty: the launcher has a default. */
+/* May be empty, unlike other templates: the launcher has a default. */
 static const struct field template_fields[] = {F_OBJ("metadata", template_meta_fields,
                                                      "Labels and annotations of the pods.",
                                                      .flags = FIELD_KEEP_UNKNOWN),
@@ -117,8 +117,7 @@ const struct field mpi_worker_fields[] = {
           .flags = FIELD_NO_DEFAULTS),
     {0}};
 
-/* --- rules for clusters ------------------------------------------------------------------------
- */
+/* --- rules for clusters --------------------------------------------------------------------- */
 
 static const struct rule replica_spec_rules[] = {
     {.rule = "self.type != 'launcher' || !has(self.replicas) || self.replicas == 1",
@@ -159,7 +158,7 @@ static const struct rule spec_rules[] = {
      .message = "replica types may not be added or removed after creation"},
     {0}};
 
-/* NAME-HASH-launcher or NAME-HASH-worker-INDEX has 63 characters at most. */
+/* NAME-HASH-launcher and NAME-HASH-worker-INDEX must fit into 63 characters. */
 static const struct rule rules[] = {
     JOB_RULE_NAME("pods"),
     {.rule = "size(self.metadata.name) <= 48 && (!has(self.spec.replicaSpecs) || "
@@ -193,7 +192,7 @@ static const struct field spec_fields[] = {
 static const struct field fields[] = {
     JOB_FIELD_SPEC(spec_fields, spec_rules), JOB_FIELD_STATUS(job_status_fields), {0}};
 
-/* The launcher counts: it runs like the others. Workers are done when it is. */
+/* The launcher counts as a replica. Workers are done when it is. */
 static struct json *render_running(struct arena *a, const struct json *job, int64_t now_ms)
 {
     int64_t all = mpi_workers(json_get(job, "spec")) + 1;

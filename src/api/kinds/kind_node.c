@@ -1,4 +1,4 @@
-/* kind_node.c - Node. Cluster-scoped; its agent writes the status. */
+/* kind_node.c - Node. Cluster-scoped; the node's agent writes the status. */
 #include <string.h>
 
 #include "api/columns.h"

@@ -74,8 +74,8 @@ const struct kind kind_notebook = {NOTEBOOK,
                                    .categories = (const char *const[]){"muster", NULL},
                                    .collected = true};
 
-/* Kubeflow's is the same thing: its container is called as the Notebook, or is the first, and an
- * annotation says that it is stopped. */
+/* Kubeflow's Notebook is equivalent: its container is the one named like the Notebook, or the
+ * first, and an annotation says that it is stopped. */
 const struct kind kind_kubeflow_notebook = {NOTEBOOK,
                                             .group = "kubeflow.org",
                                             .version = "v1",

@@ -1,4 +1,4 @@
-/* kind_notification.c - Notification (muster.dev/v1beta1): whom to tell when jobs of a namespace
+/* kind_notification.c - Notification (muster.dev/v1beta1): where to post when a namespace's jobs
  * reach a phase. */
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* kind_persistent_volume.c - PersistentVolume: kept for manifests that bring their own volumes.
- * Claims here are folders and need none. */
+/* kind_persistent_volume.c - PersistentVolume: accepted for manifests that bring their own volumes.
+ * Claims here are folders and do not need one. */
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/kinds/pod_parts.h"
@@ -14,7 +14,7 @@ static const char *const phases[] = {"Available", "Bound", "Failed", "Pending", 
 static const struct field node_affinity_fields[] = {
     F_OBJ("required", node_selector_fields, "What a node must have.", P(1)), {0}};
 
-/* Where it is: any member beside those listed is a kind of storage, kept as it is. */
+/* Any member beyond those listed is a storage type, kept as it is. */
 static const struct field spec_fields[] = {
     F_MAP(FIELD_QUANTITY, "capacity", "How large it is: storage.", P(1)),
     F_STRS("accessModes", "How it can be mounted.", P(3)),

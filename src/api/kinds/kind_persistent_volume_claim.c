@@ -1,4 +1,4 @@
-/* kind_persistent_volume_claim.c - PersistentVolumeClaim: on one machine, a folder. */
+/* kind_persistent_volume_claim.c - PersistentVolumeClaim: a folder, on a single machine. */
 
 #include "api/columns.h"
 #include "api/field_macros.h"
@@ -78,7 +78,7 @@ static void validate(const struct json *claim, const struct json *old, struct er
                          NULL);
 }
 
-/* Later it says which folder it got. */
+/* Once bound, volumeName is set by the server. */
 static void warn(const struct json *claim, void (*say)(void *arg, const char *text), void *arg)
 {
     if (json_string_is(json_at(claim, "status", "phase"), "Pending") &&

@@ -1,4 +1,4 @@
-/* kind_pod.c - Pod: its own table, defaults the table cannot say, and what may change later. */
+/* kind_pod.c - Pod: its table, its computed defaults, and what may change later. */
 #include <string.h>
 
 #include "api/field_macros.h"
@@ -147,7 +147,7 @@ static const char *pull_policy_of(const char *image)
     return !tag || strcmp(tag, ":latest") == 0 ? "Always" : "IfNotPresent";
 }
 
-/* What has a limit and no request is asked for in full. */
+/* A limit without a request is requested in full. */
 static void default_requests(struct arena *a, struct json *resources)
 {
     const struct json *limits = json_get(resources, "limits");
@@ -172,7 +172,7 @@ static void default_containers(struct arena *a, struct json *spec, const char *l
     }
 }
 
-/* Kubernetes gives a volume that says nothing an empty folder. */
+/* As in Kubernetes, a volume without a source is an emptyDir. */
 static void default_volumes(struct arena *a, struct json *spec)
 {
     for (struct json *v = json_first_mut(json_get_mut(spec, "volumes")); v; v = v->next)
@@ -190,7 +190,7 @@ static void default_host_ports(struct arena *a, struct json *spec)
                 json_set_int(a, p, "hostPort", json_get_int(p, "containerPort", 0));
 }
 
-/* Two spellings of one thing. */
+/* serviceAccount is the deprecated name of serviceAccountName. */
 static void default_account(struct arena *a, struct json *spec)
 {
     const char *name = json_get_string(spec, "serviceAccountName", "");
@@ -281,7 +281,7 @@ static bool same_containers(const struct json *a, const struct json *b)
 
 static void check_update(const struct json *spec, const struct json *old, struct err *err)
 {
-    /* the first three are looked at below, the others may change */
+    /* the first three are checked below, the others may change */
     static const char *const apart[] = {"containers",
                                         "initContainers",
                                         "nodeName",
@@ -308,7 +308,7 @@ static void check_update(const struct json *spec, const struct json *old, struct
                           "`spec.terminationGracePeriodSeconds`");
 }
 
-/* What group, role and queue a pod is of, the scheduler has counted on. */
+/* The scheduler relies on a pod's group, role and queue. */
 static void check_group(const struct json *pod, const struct json *old, struct err *err)
 {
     static const char *const fixed[] = {LABEL_GROUP_NAME, LABEL_GROUP_ROLE, LABEL_QUEUE};
@@ -321,7 +321,7 @@ static void check_group(const struct json *pod, const struct json *old, struct e
                               "a pod stays in its group and queue");
 }
 
-/* What holds a pod back is there from the start, and only goes. */
+/* Scheduling gates can only be removed after creation. */
 static void check_gates(const struct json *gates, const struct json *old, struct err *err)
 {
     const struct field_path spec = {.name = "spec"};
@@ -340,10 +340,10 @@ static void check_gates(const struct json *gates, const struct json *old, struct
 
 static void warn(const struct json *pod, void (*say)(void *arg, const char *text), void *arg)
 {
-    /* The older way to say securityContext.appArmorProfile. */
+    /* The older form of securityContext.appArmorProfile. */
     static const char prefix[] = "container.apparmor.security.beta.kubernetes.io/";
 
-    if (!*object_resource_version(pod)) /* later it is the scheduler that has set nodeName */
+    if (!*object_resource_version(pod)) /* later, the scheduler has set nodeName */
         pod_warn_scheduler(&(struct speaker){say, arg}, json_get(pod, "spec"), "spec");
     json_each (v, json_at(pod, "metadata", "annotations"))
         if (strncmp(v->key, prefix, strlen(prefix)) == 0) {

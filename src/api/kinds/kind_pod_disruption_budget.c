@@ -1,6 +1,6 @@
-/* kind_pod_disruption_budget.c - PodDisruptionBudget (policy/v1): how many pods evictions leave. It
- * is looked at when a pod is evicted or the budget is read (server/budget.h); nobody keeps a
- * status. policy/v1beta1, which kubectl 1.20 speaks, is another face of it. */
+/* kind_pod_disruption_budget.c - PodDisruptionBudget (policy/v1): how many pods evictions must
+ * leave. It is evaluated when a pod is evicted or the budget is read (server/budget.h); no status
+ * is stored. policy/v1beta1, used by kubectl 1.20, is another view of it. */
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/kinds/pod_parts.h"
@@ -71,7 +71,7 @@ static const struct column columns[] = {
     COLUMN_AGE,
     {0}};
 
-/* What both versions are. */
+/* Common to both versions. */
 #define BUDGET                                                                                     \
     .group = "policy", .name = "PodDisruptionBudget", .plural = "poddisruptionbudgets",            \
     .singular = "poddisruptionbudget", .short_names = (const char *const[]){"pdb", NULL},          \
@@ -83,7 +83,7 @@ const struct kind kind_pod_disruption_budget = {BUDGET, .version = "v1", .collec
 
 /* --- policy/v1beta1 -------------------------------------------------------------------- */
 
-/* An empty selector means no pods here and all pods in v1, where none at all means no pods. */
+/* An empty selector matches no pods here but all pods in v1, where a missing one matches none. */
 static void to_stored(struct arena *a, const struct kind *k, struct json *budget)
 {
     struct json *spec = json_get_mut(budget, "spec");

@@ -1,5 +1,5 @@
 /* kind_pod_group.c - PodGroup (scheduler.tensorstack.dev/v1beta1): pods that start together, and
- * where the scheduler has put them. */
+ * where the scheduler placed them. */
 
 #include "api/columns.h"
 #include "api/field_macros.h"
@@ -84,7 +84,7 @@ static void validate(const struct json *group, const struct json *old, struct er
                           "a group stays in its queue: make another group for another queue");
 }
 
-/* A job's says how many of its members are left. */
+/* A job lowers the members of its own group as they finish. */
 static void warn(const struct json *group, void (*say)(void *arg, const char *text), void *arg)
 {
     const struct json *spec = json_get(group, "spec");

@@ -4,7 +4,7 @@
 #include "api/object.h"
 #include "api/problem.h"
 
-#define USER_VALUE_LIMIT 1000000000 /* above are the system's own */
+#define USER_VALUE_LIMIT 1000000000 /* values above it are reserved for the system */
 
 static const char *const policies[] = {"Never", "PreemptLowerPriority", NULL};
 

@@ -1,16 +1,16 @@
 /*
  * kind_pytorch_training_job.c - PyTorchTrainingJob, batch.tensorstack.dev/v1beta1.
  *
- * The field list is T9k's, both eras of it (enable and enabled), with our additions to runPolicy.
- * Templates are kept whole: unknown members stay and nothing in them is defaulted, so that what the
- * user wrote is what the pods get.
+ * The fields are T9k's, of both its versions (enable and enabled), with our additions to runPolicy.
+ * Templates are kept as written: unknown members stay and nothing in them is defaulted, so that the
+ * pods get exactly what the user wrote.
  */
 #include "api/field_macros.h"
 #include "api/kinds/job_fields.h"
 #include "api/kinds/pod_fields.h"
 #include "api/pytorch_rules.h"
 
-#define REPLICA_TYPES_LIMIT 16 /* what a rule of every type may cost on a cluster is bounded */
+#define REPLICA_TYPES_LIMIT 16 /* bounds the cost of CEL rules over all types */
 
 static const char *const rendezvous_backends[] = {"c10d", "etcd", "etcd-v2", NULL};
 
@@ -132,7 +132,7 @@ static const struct rule spec_rules[] = {
      .new_only = true},
     {0}};
 
-/* NAME-HASH-TYPE-INDEX has 63 characters at most. */
+/* NAME-HASH-TYPE-INDEX must fit into 63 characters. */
 static const struct rule rules[] = {
     JOB_RULE_NAME("services"),
     {.rule = "self.spec.replicaSpecs.all(r, size(self.metadata.name) + size(r.type) + "
@@ -163,7 +163,7 @@ static const struct field spec_fields[] = {
     JOB_FIELD_SCHEDULER,
     {0}};
 
-/* Only elastic jobs have a number that may change. */
+/* Only elastic jobs can be scaled. */
 static const struct kind_scale scale = {.spec_path = ".spec.elastic.expectedReplicas",
                                         .status_path = ".status.aggregate.running",
                                         .selector_path = ""};

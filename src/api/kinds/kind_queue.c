@@ -1,5 +1,5 @@
-/* kind_queue.c - Queue (scheduler.tensorstack.dev/v1beta1): a share of the cluster, in which groups
- * of pods wait their turn. */
+/* kind_queue.c - Queue (scheduler.tensorstack.dev/v1beta1): a share of the cluster in which pod
+ * groups wait their turn. */
 #include <stdio.h>
 #include <string.h>
 
@@ -57,7 +57,8 @@ static const struct field status_fields[] = {
 static const struct field fields[] = {
     F_SPEC(spec_fields, DEFAULT("{}")), F_STATUS(status_fields), {0}};
 
-/* What was there before stays as it is: else nothing of the queue could be written any more. */
+/* Unchanged entries are not checked again: otherwise an invalid stored one would block every
+ * write. */
 static void check_quota(const struct json *quota, const struct json *old, struct err *err)
 {
     const struct field_path spec = {.name = "spec"};

@@ -1,4 +1,4 @@
-/* kind_resource_quota.c - ResourceQuota: how much a namespace may hold. Enforced by the server. */
+/* kind_resource_quota.c - ResourceQuota: limits on a namespace's total. Enforced by the server. */
 #include <string.h>
 
 #include "api/columns.h"

@@ -1,5 +1,5 @@
-/* kind_role.c - Role and ClusterRole (rbac.authorization.k8s.io/v1): what may be done. Rules only
- * allow; what no rule allows is refused. */
+/* kind_role.c - Role and ClusterRole (rbac.authorization.k8s.io/v1): sets of permissions. Rules
+ * only allow; anything not allowed by a rule is refused. */
 
 #include "api/columns.h"
 #include "api/field_macros.h"

@@ -1,5 +1,5 @@
-/* kind_role_binding.c - RoleBinding and ClusterRoleBinding: who has a role. The role may be
- * missing: a binding to it allows nothing until it is there. */
+/* kind_role_binding.c - RoleBinding and ClusterRoleBinding: grant a role to subjects. The role may
+ * be missing: until it exists the binding allows nothing. */
 #include <string.h>
 
 #include "api/columns.h"

@@ -1,4 +1,4 @@
-/* kind_secret.c - Secret. stringData is for writing only: it is moved into data. */
+/* kind_secret.c - Secret. stringData is write-only: it is moved into data. */
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/rules/data_keys.h"

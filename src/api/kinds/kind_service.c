@@ -1,5 +1,4 @@
-/* kind_service.c - Service. Job replicas get a headless one each; cluster addresses are not given
- * out. */
+/* kind_service.c - Service. Each job replica gets a headless one; cluster IPs are not allocated. */
 
 #include "api/columns.h"
 #include "api/field_macros.h"
@@ -117,7 +116,7 @@ static void check_ports(const struct json *spec, const struct field_path *at, st
         }
 }
 
-/* Whoever has the address goes on using it. */
+/* Clients that know the address keep using it. */
 static void check_address(const struct json *spec, const struct json *old, struct err *err)
 {
     const struct field_path at = {.name = "spec"};

@@ -1,4 +1,4 @@
-/* kind_service_account.c - ServiceAccount: who a pod is when it asks the API. */
+/* kind_service_account.c - ServiceAccount: a pod's identity towards the API. */
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/kinds/pod_parts.h"

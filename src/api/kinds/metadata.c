@@ -1,4 +1,4 @@
-/* metadata.c - the fields every object has, and their rules. */
+/* metadata.c - the fields of every object's metadata, and their rules. */
 #include "api/metadata.h"
 #include "api/field_macros.h"
 
@@ -84,7 +84,7 @@ static bool has_nul(const struct json *v)
     return json_is(v, JSON_STRING) && strlen(v->u.text) != v->len;
 }
 
-/* What cannot be a segment of a path. */
+/* Whether it cannot be a path segment, and why. */
 static const char *path_name_problem(const char *text)
 {
     if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
@@ -114,7 +114,7 @@ static void check_name(const struct kind *k, const struct json *meta, unsigned l
         if (problem)
             problem_invalid(err, PATH_MEMBER(at, "name"), name, "%s", problem);
     } else {
-        /* the prefix may end in '-' or '.': what comes after it makes it a name */
+        /* the prefix may end in '-' or '.', because a suffix is appended */
         char whole[300];
         size_t len = strlen(json_string(prefix, ""));
 
@@ -142,7 +142,7 @@ static void check_namespace(const struct json *meta, const struct field_path *at
         problem_invalid(err, PATH_MEMBER(at, "namespace"), ns, "%s", problem);
 }
 
-/* Problems of a key are reported against the map, and quote the key. */
+/* A bad key is reported against the map, and quoted. */
 static void bad_key(struct err *err, const struct field_path *at, const struct json *member,
                     const char *problem)
 {
@@ -168,7 +168,7 @@ void metadata_validate_labels(const struct json *labels, const struct field_path
     }
 }
 
-/* Annotation keys may have capitals in their prefix, unlike those of labels. */
+/* Unlike label keys, annotation keys may have capitals in their prefix. */
 static const char *annotation_key_problem(const struct json *m)
 {
     char lower[400];

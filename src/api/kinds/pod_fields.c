@@ -1,6 +1,6 @@
 /*
- * pod_fields.c - what a pod is made of, put together from the tables of its parts. Pods and the
- * templates in jobs share it. image is not required: host processes do not use it.
+ * pod_fields.c - a pod's fields, assembled from the tables of its parts. Shared by pods and the
+ * templates in jobs. image is not required: host processes do not use it.
  */
 #include "api/kinds/pod_fields.h"
 

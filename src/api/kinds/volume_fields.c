@@ -1,7 +1,6 @@
 /*
- * volume_fields.c - where a volume's files come from. All sources of Kubernetes are listed, so that
- * a cluster's manifest is checked and explained here too; which of them a node can mount is the
- * node's to say.
+ * volume_fields.c - volume sources. All of Kubernetes' are listed, so that a cluster's manifest can
+ * be validated and explained here too; the node decides which of them it can mount.
  */
 #include "api/field_macros.h"
 #include "api/kinds/pod_parts.h"
@@ -9,7 +8,8 @@
 
 #define READ_ONLY(n) F_BOOL("readOnly", "Whether it may only be read.", P(n))
 #define FS_TYPE(n) F_STR("fsType", "File system on it, ext4 by default.", P(n))
-/* A pod's volume names a Secret of its namespace, a cluster's says the namespace, too. */
+/* A pod's volume refers to a Secret of its own namespace; a PersistentVolume also names the
+ * namespace. */
 #define LOCAL_SECRET(n, d, ...)                                                                    \
     F_OBJ("secretRef", local_reference_fields, d, P(n), CORE_TYPE("LocalObjectReference"),         \
           ##__VA_ARGS__)
@@ -18,7 +18,7 @@
 #define FILE_MODE(n, d, ...) F_INT32(n, d, BETWEEN(0, 0777), ##__VA_ARGS__)
 #define MODE_0644 DEFAULT("420")
 
-static const char *const mediums[] = {"", "Memory", NULL}; /* large pages are not offered here */
+static const char *const mediums[] = {"", "Memory", NULL}; /* huge pages are not supported */
 static const char *const host_path_types[] = {
     "",     "BlockDevice",  "CharDevice", "Directory", "DirectoryOrCreate",
     "File", "FileOrCreate", "Socket",     NULL};
@@ -27,7 +27,7 @@ static const char *const pull_policies[] = {"Always", "IfNotPresent", "Never", N
 static const struct field secret_reference_fields[] = {
     F_STR("name", "Name of the Secret.", P(1)), F_STR("namespace", "Its namespace.", P(2)), {0}};
 
-/* --- what we mount -------------------------------------------------------------------------- */
+/* --- sources we mount ----------------------------------------------------------------------- */
 
 static const struct field key_to_path_fields[] = {
     F_STR("key", "Key in the data.", PZ(1), REQUIRED),

@@ -1,5 +1,6 @@
 /* openapi_v3.c - one document per group and version: schemas for `kubectl explain`, and one patch
- * operation per kind by which kubectl sees that the server validates fields and can dry-run. */
+ * operation per kind, from which kubectl learns that the server validates fields and supports dry
+ * runs. */
 #include <string.h>
 
 #include "api/schema.h"
