@@ -1,16 +1,16 @@
 /*
- * schedule.h - which waiting groups start now, and why the others wait. Pure: a ledger and the
- * time in, a plan out.
+ * schedule.h - which waiting groups start now, and why the others wait. Pure: a ledger and the time
+ * in, a plan out.
  *
- * Order: queues by priority, then by dominant share (the largest part of its quota a queue holds,
- * smallest first; for the first of a queue less what went past it); in a queue groups by priority,
- * then by age. A group starts whole. One that does
- * not fit claims the room it waits for; those behind it may use what it does not claim, or what
- * they surely give back in time. One that could never start blocks nobody. A group of a higher
- * queue takes the room of groups of lower queues that may be preempted.
+ * Order: queues by priority, then by dominant share (the largest fraction of its quota a queue
+ * holds, smallest first; for a queue's first group less what overtook it); within a queue groups by
+ * priority, then by age. A group starts whole. One that does not fit claims the room it waits for;
+ * those behind it may use what it does not claim, or what they are certain to give back in time. A
+ * group that could never start blocks no other. A group of a higher queue takes the room of groups
+ * in lower queues that may be preempted.
  *
- * The ledger must show every step of earlier plans: the code that carries them out looks again
- * only when its caches have caught up.
+ * The ledger must contain every step of earlier plans: the next decision is made only when the
+ * caches have caught up.
  */
 #ifndef MUSTER_CORE_SCHEDULE_H
 #define MUSTER_CORE_SCHEDULE_H
@@ -18,7 +18,7 @@
 #include "core/ledger.h"
 #include "core/plan.h"
 
-/* How the sentence of a group begins that could not run even if all were free. */
+/* Start of the message of a group that could not run even on an empty cluster. */
 #define NEVER_FITS "can never fit"
 
 /* Reason, event and condition of a group that exceeded its queue's maxDuration. */
@@ -26,13 +26,13 @@
 
 void schedule(struct ledger *l, int64_t now_ms, struct plan *plan);
 
-/* One word for a reason, as statuses have it: "QuotaExceeded". */
+/* The one-word reason in statuses: "QuotaExceeded". */
 const char *wait_reason_name(enum wait_reason reason);
 
-#define PLACES_TOLD 20 /* exactly; a group further behind learns only that */
+#define PLACES_TOLD 20 /* exact places; a group further behind only learns that */
 
-/* The place in the line of all queues that a status of this reason and message tells; 0: it is in
- * no line; PLACES_TOLD + 1: further behind. */
+/* The place in the line of all queues that a status with this reason and message states; 0: not in
+ * line; PLACES_TOLD + 1: further behind. */
 size_t schedule_place(const char *reason, const char *message);
 
 #endif
