@@ -62,7 +62,7 @@ static int try_address(const struct addrinfo *ai)
 
     if (fd < 0)
         return -errno;
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)); /* connect heeds it */
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)); /* connect honours it */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     if (connect(fd, ai->ai_addr, ai->ai_addrlen) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
