@@ -1,8 +1,8 @@
 /*
  * presence.c - see presence.h.
  *
- * Only which file it is is asked for. A file whose times were asked for gets new ones with its next
- * write, where the kernel keeps them so finely, and each commit would have to write them too.
+ * Only the file's identity is queried. Querying its times would, on kernels with multigrain
+ * timestamps, give it new ones at the next write, which each commit would then have to write too.
  */
 #include "store/presence.h"
 
