@@ -1,14 +1,13 @@
 /*
- * cache.c - the objects a reflector tells of, by key and by the UID of their controller. See
- * cache.h.
+ * cache.c - the objects a reflector reports, by key and by their controller's UID. See cache.h.
  *
- * Each object is kept in one piece of memory. One that was replaced or deleted is kept until the
- * next turn of the loop, because a caller of cache_get on this turn may still use it.
+ * Each object is one allocation. A replaced or deleted one is kept until the next turn of the loop,
+ * because a caller of cache_get on this turn may still use it.
  *
- * Parsed, an object takes some five times its text, and most of those that a cache has are of jobs
- * that ended long ago. So only some stay parsed (cache_options.ready_objects), in a line: who comes
- * to its front without having been asked for since is left as a text, shrunk. That too is done
- * between two turns.
+ * A parsed object takes about five times its text, and most objects in a cache belong to jobs that
+ * ended long ago. So only some stay parsed (cache_options.ready_objects), in an LRU line: one that
+ * reaches the front without having been used since is reduced to compressed text. That too is done
+ * between turns.
  */
 #include "client/cache.h"
 
@@ -27,19 +26,19 @@
 #define OWN_LIMIT_BYTES (1024u * 1024u)
 #define UNDEAD_MS 1000
 
-/* Of all caches: hundreds of names in thousands of objects. */
+/* Shared by all caches: hundreds of names in thousands of objects. */
 static struct json_words words;
 
 struct entry {
     struct json *object;      /* packed; NULL: only its text is kept */
     struct shrunk *text;      /* NULL: not made yet */
     uint64_t state;           /* hash of UID and resourceVersion */
-    unsigned seen_in_list;    /* number of the last list that had it */
-    bool asked_for;           /* since it was last looked at in the line */
-    struct entry *next, **at; /* in the line of those that are ready, or (at is NULL) dead */
+    unsigned seen_in_list;    /* number of the last list that contained it */
+    bool asked_for;           /* used since it was last considered in the line */
+    struct entry *next, **at; /* in the line of parsed ones, or (at is NULL) dead */
 };
 
-/* Those that are ready, longest first. */
+/* Parsed entries, least recently used first. */
 struct line {
     struct cache *cache;
     struct entry *first, **end;
@@ -57,17 +56,17 @@ struct cache {
     void (*on_trouble)(void *arg, const struct err *err);
     void *arg;
     bool synced;
-    char *trouble;           /* the last, until a list comes to its end */
-    struct arena own;        /* of what follows */
-    const struct json *kept; /* members of an object that are; NULL: all */
+    char *trouble;           /* the last one, until a list completes */
+    struct arena own;        /* for what follows */
+    const struct json *kept; /* members of an object to keep; NULL: all */
     struct arena scratch;
-    unsigned lists;           /* begun */
-    unsigned lists_done;      /* number of the last one that came to its end */
+    unsigned lists;           /* started */
+    unsigned lists_done;      /* number of the last completed one */
     struct map by_key;        /* "ns/name" -> entry */
     struct map by_controller; /* "uid\0ns/name" -> entry */
-    struct line *line;        /* NULL: all are ready, always */
+    struct line *line;        /* NULL: all stay parsed */
     struct entry *dead;
-    bool undead; /* something could not be dropped for lack of memory: not seen in the last list */
+    bool undead; /* removing something failed for lack of memory: it was not in the last list */
     struct clock_timer *burial;
 };
 
@@ -87,7 +86,7 @@ static void entry_free_value(void *value)
     entry_free(value);
 }
 
-/* --- what is kept of an object --- */
+/* --- which members are kept --- */
 
 /* "spec.containers.name" becomes {"spec": {"containers": {"name": true}}}. */
 static struct json *kept_members(struct arena *a, const char *const *paths)
@@ -108,7 +107,7 @@ static struct json *kept_members(struct arena *a, const char *const *paths)
     return kept;
 }
 
-/* What stands in a list is treated alike. */
+/* List items are treated alike. */
 static struct json *copy_kept(struct arena *a, const struct json *v, const struct json *kept)
 {
     struct json *copy;
@@ -125,8 +124,8 @@ static struct json *copy_kept(struct arena *a, const struct json *v, const struc
     return copy;
 }
 
-/* Items of lists come without apiVersion and kind; here every object has them. Who manages which
- * field is of no interest to a controller and often larger than the rest. */
+/* Items of lists come without apiVersion and kind; cached objects always have them. managedFields
+ * are of no use to a controller and often larger than the rest. */
 static struct json *copy_object(struct arena *a, const struct cache *c, const struct json *object)
 {
     const struct kind *k = c->kind;
@@ -169,7 +168,7 @@ static struct entry *entry_new(struct cache *c, const struct json *object)
     return NULL;
 }
 
-/* --- those that are ready --- */
+/* --- parsed entries --- */
 
 static void line_join(struct line *l, struct entry *e)
 {
@@ -208,7 +207,7 @@ static bool keep_text(struct line *l, struct entry *e)
 
 static void shorten(struct line *l)
 {
-    /* Twice around: of many that were asked for in one turn not all can stay. */
+    /* Twice around: of many used in one turn not all can stay. */
     for (size_t n = 2 * l->len; n > 0 && l->len > l->limit; n--) {
         struct entry *e = l->first;
         bool stays = e->asked_for;
@@ -416,7 +415,7 @@ static int put_key(struct cache *c, const char *key, size_t len, const struct js
         return -ENOMEM;
     }
     e->seen_in_list = c->lists;
-    /* The same name with another UID is another object: the one we knew is gone. */
+    /* The same name with another UID is a different object: the known one is gone. */
     if (known && strcmp(object_uid(known->object), object_uid(object)) != 0)
         drop(c, key, len);
     rc = store(c, key, len, e);
@@ -492,7 +491,7 @@ static void on_trouble(void *arg, const struct err *err)
 {
     struct cache *c = arg;
 
-    if (err->reason != ERR_EXPIRED) { /* a watch's ordinary end */
+    if (err->reason != ERR_EXPIRED) { /* the normal end of a watch */
         free(c->trouble);
         c->trouble = strdup(err->text);
     }
@@ -644,7 +643,7 @@ void cache_each(const struct cache *c, bool (*fn)(void *arg, const struct json *
 void cache_each_of_controller(const struct cache *c, const char *uid,
                               bool (*fn)(void *arg, const struct json *object), void *arg)
 {
-    size_t prefix = strlen(uid) + 1; /* the NUL ends the UID in the key */
+    size_t prefix = strlen(uid) + 1; /* including the NUL after the UID in the key */
     struct map_node *n = map_seek(&c->by_controller, uid, prefix);
 
     while (n && n->key_len > prefix && memcmp(n->key, uid, prefix) == 0) {

@@ -1,4 +1,4 @@
-/* exec_plugin.c - see exec_plugin.h. Its own words go to our stderr, as its user expects. */
+/* exec_plugin.c - see exec_plugin.h. The plugin's stderr is ours, as its user expects. */
 #include "client/exec_plugin.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ static int wait_limit_ms(const struct exec_plugin *p)
     return p->interactive ? EXEC_PLUGIN_INTERACTIVE_WAIT_MS : EXEC_PLUGIN_WAIT_MS;
 }
 
-/* Until it closes its output; false: that took too long, or it is stopped. */
+/* Until it closes its output; false: timeout, or stopped. */
 static bool read_all(const struct exec_plugin *p, int fd, int stop_fd, struct buf *out)
 {
     int64_t end = monotonic_ms() + wait_limit_ms(p);
@@ -162,7 +162,7 @@ static int ask(struct arena *a, const struct exec_plugin *p, int stop_fd, struct
     return wait_for(p, pid, in_time, err);
 }
 
-/* --- what it says ----------------------------------------------------------------------------- */
+/* --- parsing its output ---------------------------------------------------------------------- */
 
 static int wrong(const struct exec_plugin *p, const char *what, struct err *err)
 {
