@@ -13,7 +13,7 @@
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* One component at a time: that is what makes O_NOFOLLOW count for all of them. Takes fd. */
+/* One component at a time, so that O_NOFOLLOW applies to all of them. Takes fd. */
 static int descend(int fd, const char *relative, int last_flags)
 {
     char name[NAME_MAX + 1];
@@ -44,12 +44,13 @@ static bool same_folder(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Upwards from where it is: by name, links and bind mounts would get past. fd stays. */
+/* Walks upwards from the descriptor: comparing names would miss links and bind mounts. fd stays
+ * open. */
 static bool is_within(int fd, const char *folder)
 {
     struct stat wanted, here, above;
     int at = openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), up;
-    bool within = true; /* also when one cannot tell */
+    bool within = true; /* also when it cannot be determined */
 
     if (stat(folder, &wanted) < 0) {
         if (at >= 0)
@@ -104,7 +105,7 @@ int folder_open_file(int folder_fd, const char *relative)
     return fd;
 }
 
-/* --- walking ---------------------------------------------------------------------------- */
+/* --- traversal -------------------------------------------------------------------------- */
 
 struct walk {
     enum folder_scope scope;
@@ -117,7 +118,7 @@ struct walk {
     char path[FOLDER_PATH_LIMIT];
 };
 
-/* TensorBoard's own rule, and its one exception. */
+/* TensorBoard's own rule, with its one exception. */
 static bool is_event_file(const char *name)
 {
     static const char not_one[] = ".profile-empty";
@@ -155,7 +156,7 @@ static void enter(struct walk *w, int parent, const char *name, unsigned depth)
     }
     fd = openat(parent, name, FOLDER_FLAGS);
     if (fd < 0)
-        return; /* a link, not ours to read, or gone */
+        return; /* a link, unreadable, or gone */
     if (w->fenced && (fstat(fd, &st) < 0 || same_folder(&st, &w->fence))) {
         (void)close(fd);
         return;
@@ -210,7 +211,7 @@ bool folder_walk(int folder_fd, enum folder_scope scope, struct folder_fence fen
                  folder_file_fn *fn, void *arg, size_t *entries)
 {
     struct walk w = {.scope = scope, .fn = fn, .arg = arg, .whole = true};
-    int fd = openat(folder_fd, ".", FOLDER_FLAGS); /* with a reading position of its own */
+    int fd = openat(folder_fd, ".", FOLDER_FLAGS); /* with its own read position */
 
     if (fd < 0)
         return false;
