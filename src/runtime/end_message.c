@@ -1,4 +1,5 @@
-/* end_message.c - see end_message.h. The program owns the file: it may be anything, of any size. */
+/* end_message.c - see end_message.h. The program controls the file: it may be anything, of any
+ * size. */
 #include "runtime/end_message.h"
 
 #include <fcntl.h>
@@ -9,7 +10,7 @@
 #include "base/utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
-/* Enough for the lines that are shown, and never less than one whole entry. */
+/* Enough for the lines shown, and at least one whole entry. */
 #define LOG_TAIL_BYTES (2 * (CRI_HEADER_LEN + 1 + CRI_LINE_BYTES))
 
 void end_message_clear(const struct container_start *c)
@@ -18,7 +19,7 @@ void end_message_clear(const struct container_start *c)
         return; /* then an old message may be shown, which is no reason not to start */
 }
 
-/* Line ends and tabs stay, what else cannot be printed goes, and so does white space at the end. */
+/* Keeps line ends and tabs, and removes other unprintable characters and trailing white space. */
 static const char *clean(const char *text, size_t left, struct arena *a)
 {
     char *out = arena_alloc(a, left * strlen(REPLACEMENT) + 1);
@@ -46,7 +47,7 @@ static const char *clean(const char *text, size_t left, struct arena *a)
     return out;
 }
 
-/* The last size bytes of the first whole bytes; -1 whole: of all. */
+/* The last size bytes of the first `whole` bytes; whole -1: of all. */
 static size_t read_end(int fd, int64_t whole, char *out, size_t size)
 {
     struct stat st;
@@ -75,7 +76,7 @@ const char *end_message_read(const struct container_start *c, struct arena *a)
     return clean(text, len, a);
 }
 
-/* Entries to what the program wrote, in place. The first may be cut: it is left out. */
+/* Turns entries into the program's text, in place. The first may be truncated and is skipped. */
 static size_t join_entries(char *data, size_t len, bool from_start)
 {
     char *at = data, *end = data + len, *next;
@@ -108,7 +109,7 @@ static const char *last_lines(const char *text, size_t len, struct arena *a)
         from--;
     }
     while (from < text + len && ((unsigned char)*from & 0xc0) == 0x80)
-        from++; /* not from within a character */
+        from++; /* not inside a character */
     return clean(from, (size_t)(text + len - from), a);
 }
 
