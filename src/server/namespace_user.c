@@ -1,7 +1,7 @@
 /*
- * namespace_user.c - see namespace_user.h. The last number allotted is kept on a namespace that
- * cannot be deleted, written in the same transaction, so that a deleted namespace's number, whose
- * files may still be there, is nobody else's.
+ * namespace_user.c - see namespace_user.h. The last number allocated is stored on a namespace that
+ * cannot be deleted, in the same transaction, so that a deleted namespace's number, which may still
+ * own files, is never reused.
  */
 #include "server/namespace_user.h"
 
@@ -37,7 +37,7 @@ struct namespace_user namespace_user_of(int64_t uid)
     return user;
 }
 
-/* --- allotting -------------------------------------------------------------------------- */
+/* --- allocation ------------------------------------------------------------------------- */
 
 struct taken {
     struct arena *arena;

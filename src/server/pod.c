@@ -1,5 +1,4 @@
-/* pod.c - what log, exec, attach and port-forward ask of a pod: which container, and which node has
- * it. */
+/* pod.c - common to log, exec, attach and port-forward: the container and the node of a pod. */
 #include <string.h>
 
 #include "server/internal.h"
