@@ -19,7 +19,7 @@ static const struct {
     const char *name, *value;
 } version_fields[] = {
     {"major", "1"},
-    {"minor", "32"}, /* kubectl's version skew policy depends on it */
+    {"minor", "32"}, /* the kubectl dispatcher picks the client by it */
     {"gitVersion", VERSION_TEXT},
     {"gitCommit", ""},
     {"gitTreeState", "clean"},
