@@ -1,4 +1,4 @@
-/* control.c - see control.h. Joins the parts: what is shared is made and freed here. */
+/* control.c - see control.h. Creates and frees the parts and what they share. */
 #include "control/control.h"
 
 #include <stdlib.h>
@@ -75,10 +75,10 @@ static void on_groups_trouble(void *arg, const struct err *err)
     trouble_say(&c->trouble, &kind_pod_group, err);
 }
 
-#define READY_PODS 512    /* to be read; most have ended */
-#define READY_GROUPS 4096 /* likewise; those that wait are read again and again */
+#define READY_PODS 512    /* kept parsed; most have ended */
+#define READY_GROUPS 4096 /* the same; waiting ones are read repeatedly */
 
-/* Of a pod. Its program, environment and volumes are the node's business. */
+/* For a pod: its program, environment and volumes only matter to the node. */
 #define JOBS_READ                                                                                  \
     "metadata", "spec.nodeName", "spec.schedulerName", "spec.containers.name",                     \
         "spec.containers.args", "spec.containers.image", "status.phase", "status.reason",          \

@@ -1,5 +1,4 @@
-/* gc_graph.c - see gc_graph.h. A record is one allocation: the struct, its owners, their strings.
- */
+/* gc_graph.c - see gc_graph.h. A record is one allocation: struct, owners and their strings. */
 #include "control/gc_graph.h"
 
 #include <stdlib.h>
@@ -127,7 +126,7 @@ static bool is_same(const struct gc_graph *g, const struct gc_node *n, const str
     return true;
 }
 
-/* Most writes change nothing of it. */
+/* Most writes change nothing here. */
 struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const struct json *object)
 {
     struct gc_node *old = gc_graph_find(g, object_uid(object)), *n;
@@ -141,7 +140,7 @@ struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const str
         return NULL;
     if (old)
         gc_graph_remove(g, old);
-    map_removes(&g->absent, n->uid); /* a server restored from a copy may bring it back */
+    map_removes(&g->absent, n->uid); /* a server restored from a backup may bring it back */
     if (index_node(g, n))
         return n;
     unindex(g, n);
@@ -164,7 +163,7 @@ struct gc_node *gc_graph_find(const struct gc_graph *g, const char *uid)
 void gc_graph_each_dependent(const struct gc_graph *g, const char *uid,
                              bool (*fn)(void *arg, const struct gc_node *node), void *arg)
 {
-    size_t prefix = strlen(uid) + 1; /* the NUL ends the UID in the key */
+    size_t prefix = strlen(uid) + 1; /* including the NUL after the UID in the key */
     struct map_node *at = map_seek(&g->dependents, uid, prefix);
     const struct gc_node *owner = gc_graph_find(g, uid);
     const char *ns = owner && owner->kind->namespaced ? owner->ns : NULL;
@@ -195,7 +194,7 @@ bool gc_graph_has_dependents(const struct gc_graph *g, const char *uid)
     return found;
 }
 
-/* --- the absent --- */
+/* --- absent objects --- */
 
 static bool is_absent(const struct gc_graph *g, const char *uid)
 {
@@ -209,7 +208,7 @@ void gc_graph_mark_absent(struct gc_graph *g, const char *uid)
     if (!g->absent_ring)
         g->absent_ring = calloc(ABSENT_LIMIT, sizeof(*g->absent_ring));
     if (!g->absent_ring || is_absent(g, uid) || !(copy = strdup(uid)))
-        return; /* forgetting only costs a question to the API */
+        return; /* forgetting it only costs an API call */
     if (map_puts(&g->absent, uid, g, NULL) < 0) {
         free(copy);
         return;

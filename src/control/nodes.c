@@ -1,13 +1,11 @@
 /*
  * nodes.c - see nodes.h.
  *
- * How long a node has been silent is measured by a timer that each sign of life starts anew: from
- * when we heard it, not from the times it writes, so that neither a clock that is set nor our own
- * absence makes a node look lost. While it stays silent it is looked at again and again, for pods
- * that were bound to it late.
+ * How long a node has been silent is measured by a timer restarted by each heartbeat: by when we
+ * received it, not by its own times, so that neither a changed clock nor our own absence makes a
+ * node look lost. While it stays silent it is checked repeatedly, for pods bound to it late.
  *
- * A pod may also be bound to a node that was never there, or was deleted. That is waited for, not
- * so long.
+ * A pod may also be bound to a node that never existed, or was deleted. Those are given less time.
  */
 #include "control/nodes.h"
 
@@ -31,7 +29,7 @@ struct watched {
     char *name, *heartbeat;
     struct clock_timer *patience;
     bool silent; /* for too long */
-    bool absent; /* there is no such object */
+    bool absent; /* the Node object does not exist */
 };
 
 /* A plan being carried out. */
@@ -51,7 +49,7 @@ struct nodes {
     struct loss *losses;
 };
 
-/* --- signs of life --- */
+/* --- heartbeats --- */
 
 static void on_silence(void *arg)
 {
@@ -119,7 +117,7 @@ static void on_node(void *arg, enum cache_event event, const struct json *node,
         queue_add(n->queue, name);
 }
 
-/* --- pods of nodes that are not there --- */
+/* --- pods of missing nodes --- */
 
 void nodes_on_pod(struct nodes *n, enum cache_event event, const struct json *pod)
 {
@@ -193,7 +191,7 @@ struct collecting {
     struct object_list *list;
 };
 
-/* Asked for, so that it can be looked at after the walk. */
+/* Requested through cache_get, so that it stays valid after the walk. */
 static bool collect_unfinished(void *arg, const struct json *pod)
 {
     const struct collecting *c = arg;
