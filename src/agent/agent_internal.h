@@ -1,4 +1,4 @@
-/* agent_internal.h - what the agent's own files share: the agent and its work on one pod. */
+/* agent_internal.h - shared by the agent's own files: the agent and its work on one pod. */
 #ifndef MUSTER_AGENT_AGENT_INTERNAL_H
 #define MUSTER_AGENT_AGENT_INTERNAL_H
 
@@ -28,56 +28,56 @@ struct agent {
     struct runtime *runtime;
     bool owns_runtime;
     struct hosts *hosts;
-    struct samples *samples;         /* of a runtime of our own; NULL else */
+    struct samples *samples;         /* with our own runtime; otherwise NULL */
     struct disk_limits *disk_limits; /* likewise */
     struct claims *claims;
-    struct scratch *scratch; /* one folder per pod: volumes that die with it */
-    char *folder;            /* what all this lies in: the data folder */
-    char *start;             /* where programs start that do not say where */
+    struct scratch *scratch; /* one folder per pod: volumes deleted with it */
+    char *folder;            /* the data folder that contains all this */
+    char *start;             /* the start folder of programs without one */
     struct node_keeper *node;
     struct cache *pods, *services;
     struct queue *queue;
     struct map works;    /* "namespace/name/uid" -> pod_work */
-    struct map departed; /* UIDs of pods that only the machine has, not looked at yet */
+    struct map departed; /* UIDs of pods only this machine has, not processed yet */
     struct clock_timer *next_departed;
-    struct pod_work *awaiting; /* those that wait for a service or for room */
+    struct pod_work *awaiting; /* waiting for a Service or for room */
     uint64_t said[1024];       /* hashes of the names of events sent last; a ring */
     size_t said_next;
 };
 
-/* What the agent knows of a pod beside the cache and the runtime; kept while either has it. */
+/* What the agent knows about a pod besides cache and runtime; kept while either has it. */
 struct pod_work {
     struct agent *agent;
     char *key; /* "namespace/name/uid" */
     char *ns, *name, *uid;
     int64_t seen_ms;
-    int64_t stop_grace;                            /* last asked of the runtime; -1: not asked */
-    bool gone;                                     /* the API said so */
-    struct pod_work *next_awaiting, **at_awaiting; /* at is NULL: it does not wait */
+    int64_t stop_grace;                            /* last passed to the runtime; -1: none */
+    bool gone;                                     /* according to the API */
+    struct pod_work *next_awaiting, **at_awaiting; /* at is NULL: not waiting */
     unsigned failed_starts;
-    int64_t start_after_ms; /* the next one */
+    int64_t start_after_ms; /* for the next start */
     bool said_started;
     int64_t said_note;
-    uint64_t complained; /* hash of what the log was told last */
+    uint64_t complained; /* hash of what was logged last */
     int64_t complained_ms;
-    bool delete_next; /* after the status that is on its way */
+    bool delete_next; /* after the status being written */
     char *over_limit; /* why it is evicted, or NULL (disk_limits.c) */
     struct arena refs_arena;
-    struct pod_ref *refs; /* fetched for the start that is under way */
+    struct pod_ref *refs; /* fetched for the current start */
     bool refs_known;
-    char *token;          /* fetched for it too (pod_token.c) */
-    int64_t token_due_ms; /* to be renewed then, in the files of a pod that runs; 0: not known */
+    char *token;          /* the same (pod_token.c) */
+    int64_t token_due_ms; /* when the token in a running pod's files must be renewed; 0: unknown */
     bool token_asked;
     void (*on_token)(struct pod_work *w, const struct err *err);
 };
 
-/* pod_work.c: takes the pod one step further; calls queue_done when that step is over. */
+/* pod_work.c: advances the pod by one step; calls queue_done when it is over. */
 void pod_work_begin(struct pod_work *w);
 void pod_work_free(struct pod_work *w);
 
 /* agent.c */
 void agent_forget_pod(struct pod_work *w); /* frees it */
-/* Whether it is to be looked at when a service of its namespace appears or a run ends. */
+/* Whether to process it when a Service of its namespace appears or a run ends. */
 void agent_await(struct pod_work *w, bool awaits);
 
 #endif

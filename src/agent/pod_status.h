@@ -4,11 +4,11 @@
 
 #include "agent/pod_sync.h"
 
-/* The merge patch that brings the pod's status up to what runs (or, with failure, to why nothing
- * does); NULL when it is so already, or nothing is known yet. Has metadata.uid as precondition. */
+/* The merge patch that makes the pod's status match what runs (or, with failure, why nothing does);
+ * NULL when it already does, or nothing is known yet. Has metadata.uid as precondition. */
 struct json *pod_status_patch(struct arena *a, const struct json *pod, const struct pod_run *run,
                               const struct pod_failure *failure, int64_t now_ms);
-/* The one that says why the node ends it; what runs still runs. */
+/* The one that reports an eviction; its programs still run. */
 struct json *pod_status_eviction(struct arena *a, const struct json *pod,
                                  const struct pod_failure *failure);
 

@@ -1,6 +1,6 @@
 /*
- * volumes.c - see volumes.h. One function per kind of volume makes its source; the table at the
- * middle of the file names them all.
+ * volumes.c - see volumes.h. One function per kind of volume prepares its source; the table in the
+ * middle of the file lists them all.
  */
 #include "agent/volumes.h"
 
@@ -24,12 +24,12 @@
 #include "runtime/podfolder.h"
 
 #define ACCOUNT_FOLDER "/var/run/secrets/kubernetes.io/serviceaccount"
-#define ACCOUNT_VOLUME "kube-api-access" /* no user's: it is not in spec.volumes */
+#define ACCOUNT_VOLUME "kube-api-access" /* not a user's: it is not in spec.volumes */
 
 struct volume {
     const char *name;
     const char *source;
-    const char *claim; /* NULL: it is none */
+    const char *claim; /* NULL: it is not a claim */
     bool read_only, host_path;
 };
 
@@ -39,7 +39,7 @@ struct preparation {
     const struct pod_ref *refs;
     const struct volume_places *places;
     struct pod_start *start;
-    const char *folder; /* of the pod's own volumes */
+    const char *folder; /* for the pod's own volumes */
     uint32_t group;
     struct volume *volumes;
     size_t volumes_len;
@@ -82,7 +82,7 @@ static int prepare_empty_dir(struct preparation *p, const struct json *source, s
     return 0; /* on disk it is measured: disk_limits.h */
 }
 
-/* What hostPath.type asks for; "" takes anything that is there. */
+/* The required file type of hostPath.type; "" accepts anything existing. */
 static const struct {
     const char *type;
     mode_t mode; /* S_IF...; 0: any */
@@ -144,7 +144,7 @@ static int prepare_host_path(struct preparation *p, const struct json *source, s
                    type);
 }
 
-/* A disk of this machine, which its administrator has mounted. */
+/* A disk of this machine, mounted by its administrator. */
 static int prepare_local(struct preparation *p, const struct json *source, struct volume *v,
                          struct err *err)
 {
@@ -155,7 +155,7 @@ static int prepare_local(struct preparation *p, const struct json *source, struc
     return prepare_host_path(p, path, v, err);
 }
 
-/* Members of a PersistentVolume's spec that are no source. */
+/* Members of a PersistentVolume's spec that are not a source. */
 static const char *const volume_terms[] = {"accessModes",
                                            "capacity",
                                            "claimRef",
@@ -191,7 +191,7 @@ static int prepare_source(struct preparation *p, const struct json *volume, stru
                    other);
 }
 
-/* As the cluster bound it. Who may make PersistentVolumes says what of the machine they are. */
+/* A claim bound by the cluster. Whoever may create PersistentVolumes decides what they refer to. */
 static int prepare_bound_claim(struct preparation *p, const struct json *claim, const char *name,
                                struct volume *v, struct err *err)
 {
@@ -323,7 +323,7 @@ static int prepare_volume(struct preparation *p, const struct json *spec, struct
                    other);
 }
 
-/* --- which are used --- */
+/* --- used volumes --- */
 
 static const char *const container_lists[] = {"initContainers", "containers"};
 
@@ -378,8 +378,8 @@ static int prepare_all(struct preparation *p, struct err *err)
 
 /* --- mounts --- */
 
-/* Where nothing can be mounted, these are done without: the machine's own /dev/shm serves as well,
- * and the account's token is in the environment too. */
+/* Mounts that are skipped where mounts are impossible: the machine's /dev/shm serves as well, and
+ * the account's token is also in the environment. */
 static bool is_dispensable(const char *target)
 {
     return strcmp(target, "/dev/shm") == 0 || strcmp(target, ACCOUNT_FOLDER) == 0;
@@ -532,9 +532,9 @@ static int build_all_mounts(struct preparation *p, struct err *err)
     return rc;
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
-/* The first mount that cannot be done without, where there are none. */
+/* Refuses the first required mount where mounts are impossible. */
 static int refuse_mounts(const struct preparation *p, struct err *err)
 {
     for (size_t i = 0; i < ELEMS(container_lists); i++)
@@ -598,7 +598,7 @@ int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_re
     return rc;
 }
 
-/* --- a token that is renewed --- */
+/* --- renewing a token --- */
 
 static int replace_token(struct arena *a, const struct json *pod,
                          const struct volume_places *places, const char *volume, const char *path,
