@@ -1,9 +1,9 @@
 /*
  * app_pages.c - see app_pages.h.
  *
- * Apps are somebody else's programs, and show what somebody's training wrote. Their pages need
- * scripts, even inline ones, so they have an origin of their own, where there is nothing else to be
- * had; the policy keeps what they show from being sent elsewhere.
+ * Apps are other people's programs, and show what training jobs wrote. Their pages need scripts,
+ * even inline ones, so each has its own origin, where there is nothing else to reach; the policy
+ * keeps their contents from being sent elsewhere.
  */
 #include "console/app_pages.h"
 
@@ -21,7 +21,7 @@
     "; default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; object-src 'none'; "          \
     "base-uri 'none'; frame-ancestors 'self'"
 
-/* Where people work, dialogs, forms and tabs of its own are part of it. */
+/* Where people work, dialogs, forms and new tabs are allowed. */
 const char *app_policy(const struct app_kind *kind)
 {
     return !kind || kind->runs_code ? SANDBOX " allow-forms allow-modals allow-popups" SOURCES

@@ -1,6 +1,6 @@
 /*
- * claim_files.h - the files of one claim's folder, blocking: for pool threads. No path and no link
- * leads out of the folder: the kernel resolves them below its descriptor. Negative errnos.
+ * claim_files.h - the files in one claim's folder, blocking: for pool threads. No path or link
+ * leaves the folder: the kernel resolves them below its descriptor. Returns negative errnos.
  */
 #ifndef MUSTER_CONSOLE_CLAIM_FILES_H
 #define MUSTER_CONSOLE_CLAIM_FILES_H
@@ -10,34 +10,35 @@
 
 #include "base/json.h"
 
-#define CLAIM_NAMES_LIMIT 20000u          /* entries of a folder that are read */
-#define CLAIM_LIST_LIMIT 2000u            /* and told, the first by name */
-#define CLAIM_MEASURE_LIMIT 500000u       /* entries of a claim that are counted */
-#define CLAIM_TEMPORARY ".muster-upload-" /* what is not there whole yet; not told */
+#define CLAIM_NAMES_LIMIT 20000u          /* entries read per folder */
+#define CLAIM_LIST_LIMIT 2000u            /* and returned, the first by name */
+#define CLAIM_MEASURE_LIMIT 500000u       /* entries counted per claim */
+#define CLAIM_TEMPORARY ".muster-upload-" /* incomplete uploads; not listed */
 
-/* A file or folder, only to be looked at and opened again. */
+/* A file or folder, only to be inspected and reopened. */
 int claim_find(const char *folder, const char *path, struct stat *ret) must_check;
-/* Of what was found: a plain file to be read, at its first byte. */
+/* A found regular file, opened for reading. */
 int claim_read(int found_fd) must_check;
 /* {"entries": [{"name", "type": "file"|"folder"|"link"|"other", "bytes", "modifiedMs"}...],
  * "more": there are others}, folders first, each by name. */
 int claim_list(struct arena *a, int found_fd, struct json **ret) must_check;
 
 struct claim_size {
-    int64_t bytes, entries; /* as it is on the disk */
+    int64_t bytes, entries; /* disk usage */
     bool partial;           /* there is more */
 };
 int claim_measure(const char *folder, struct claim_size *ret) must_check;
 
-/* A file that is being written beside the one it becomes. It belongs to who owns its folder. */
+/* A file written next to the one it will become. It gets the owner of its folder. */
 struct claim_upload {
     int folder_fd, fd; /* -1: none */
     char name[NAME_MAX + 1], temporary[NAME_MAX + 1];
 };
 int claim_upload_begin(struct claim_upload *u, const char *folder, const char *path,
                        bool replaces) must_check;
-int claim_upload_end(struct claim_upload *u, bool replaces) must_check; /* it is there now */
-void claim_upload_drop(struct claim_upload *u); /* what is left of it goes; also after its end */
+int claim_upload_end(struct claim_upload *u, bool replaces) must_check; /* moves it into place */
+void claim_upload_drop(struct claim_upload *u); /* removes what is left of it; also call it
+                                                 * afterwards */
 int claim_make_folder(const char *folder, const char *path) must_check;
 
 #endif

@@ -6,7 +6,7 @@
 #include "board/tensor.h"
 #include "console/curves_answer.h"
 
-#define TEXT_LIMIT_BYTES (64u * 1024u) /* of a text, the beginning */
+#define TEXT_LIMIT_BYTES (64u * 1024u) /* of a text, its start */
 
 struct telling {
     const struct curves_ask *ask;
@@ -32,7 +32,7 @@ static const struct tag *one_tag(const struct board *b, const struct curves_ask 
     return NULL;
 }
 
-/* {"reading":..,"samples":[..],"limited":..}, with what fn writes of each. */
+/* {"reading":..,"samples":[..],"limited":..}, with fn writing each sample. */
 static int tell(const struct board *b, bool more, const struct curves_ask *ask, enum tag_kind kind,
                 board_value_fn *fn, struct buf *out, struct err *err)
 {

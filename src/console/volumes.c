@@ -1,8 +1,8 @@
 /*
  * volumes.c - see volumes.h.
  *
- * A request is looked at on the loop, its files are touched on pool threads only: a folder may be
- * on a disk that does not answer. One block is on its way between a client and a file.
+ * Requests are handled on the loop, files are only touched on pool threads: a folder may be on a
+ * disk that does not answer. One block is under way between a client and a file.
  */
 #include "console/volumes.h"
 
@@ -26,20 +26,20 @@
 enum op_kind { OP_GET, OP_PUT, OP_MAKE_FOLDER, OP_MEASURE };
 
 struct op {
-    struct stream stream; /* of a file, once it is answered */
+    struct stream stream; /* for a file, once answered */
     struct volumes *volumes;
     struct op *prev, *next;
-    struct httpd_request *http; /* NULL once it is answered */
+    struct httpd_request *http; /* NULL once answered */
     enum op_kind kind;
     bool replaces;
     struct arena arena;
     const char *ns, *claim, *path, *folder;
 
-    bool working, closed; /* on a pool thread; and nobody wants it any more */
+    bool working, closed; /* on a pool thread; and no longer wanted */
     int rc;
     struct json *list;
     struct claim_size size;
-    int fd; /* that is read */
+    int fd; /* being read */
     struct claim_upload upload;
     struct stream *body;
     bool body_ended, read_all;
@@ -54,7 +54,7 @@ struct volumes {
     bool measuring; /* one claim at a time */
 };
 
-/* --- ends ------------------------------------------------------------------------------------- */
+/* --- ending ----------------------------------------------------------------------------------- */
 
 static void op_free(struct op *op)
 {
@@ -208,7 +208,7 @@ static void work(void *arg)
     }
 }
 
-/* --- a file that is read ---------------------------------------------------------------------- */
+/* --- reading a file --------------------------------------------------------------------------- */
 
 static ssize_t read_file(struct stream *s, char *out, size_t cap)
 {
@@ -240,7 +240,7 @@ static void close_file(struct stream *s)
 
 static const struct stream_ops file_ops = {.read = read_file, .close = close_file};
 
-/* Nothing of it is shown by the browser: it is somebody's file. */
+/* The browser must never render it: it is a user's file. */
 static void begin_file(struct op *op)
 {
     const char *slash = strrchr(op->path, '/');
@@ -266,9 +266,9 @@ static void begin_file(struct op *op)
     httpd_stream_with(http, 200, "application/octet-stream", headers, ELEMS(headers), &op->stream);
 }
 
-/* --- a file that is written ------------------------------------------------------------------- */
+/* --- writing a file --------------------------------------------------------------------------- */
 
-/* Takes what there is of the body, and has it written. */
+/* Takes the available part of the body, and has it written. */
 static void take_body(struct op *op)
 {
     while (!op->body_ended && op->block_len < BLOCK_BYTES) {
@@ -312,7 +312,7 @@ static void put_done(struct op *op)
     reply_json(op, 201, answer);
 }
 
-/* --- what pool threads have done -------------------------------------------------------------- */
+/* --- results of pool threads ------------------------------------------------------------------ */
 
 static void measure_next(struct volumes *v);
 
@@ -400,7 +400,7 @@ static void got_claim(void *arg, const struct json *claim, const struct err *err
         begin(op);
 }
 
-/* The next part of a path, unescaped; at is left behind it. */
+/* The next segment of a path, unescaped; advances at. */
 static const char *next_part(struct arena *a, const char **at)
 {
     size_t len;
