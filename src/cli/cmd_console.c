@@ -1,6 +1,6 @@
 /*
- * cmd_console.c - `muster console`: the way into the console of this machine's muster, or with
- * --kubeconfig the console itself, for an API server elsewhere.
+ * cmd_console.c - `muster console`: opens the console of this machine's muster, or with
+ * --kubeconfig serves the console for an API server elsewhere.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void show(struct cli *cli, const struct console_options *o, const char *a
         browser_open_secret(&home, address);
 }
 
-/* --- of this machine --------------------------------------------------------------------- */
+/* --- this machine's ---------------------------------------------------------------------- */
 
 struct code_answer {
     struct loop *loop;
@@ -108,7 +108,7 @@ static enum exit_code show_own(struct cli *cli, const struct console_options *o)
     return rc;
 }
 
-/* --- for an API server elsewhere --------------------------------------------------------- */
+/* --- standalone -------------------------------------------------------------------------- */
 
 static bool is_loopback(const char *listen)
 {
@@ -116,8 +116,8 @@ static bool is_loopback(const char *listen)
            strncmp(listen, "localhost", 9) == 0;
 }
 
-/* The host as it was asked for, the port as it was given. With the kubeconfig's own token its user
- * is signed in by the address; without one the page asks for a token. */
+/* The host as given, with the actual port. With the kubeconfig's own token the address signs its
+ * user in; otherwise the page asks for a token. */
 static const char *address_of(struct cli *cli, struct standalone_console *r, const char *listen,
                               const char *token)
 {
@@ -167,7 +167,7 @@ static enum exit_code serve(struct cli *cli, const struct console_options *o)
     if (session_find_cluster(cli, &where, true, &config, &err))
         return command_fail(cli, &err);
     if (!o->kubeconfig && !o->context)
-        config.token = NULL; /* the pod's own is nobody's to sign in with */
+        config.token = NULL; /* the pod's own must not sign anyone in */
     l = loop_new(&err);
     if (!l)
         return command_fail(cli, &err);

@@ -1,5 +1,5 @@
-/* cmd_controller.c - `muster controller` and `muster scheduler`: the controllers, or the scheduler
- * alone, as clients of an API server elsewhere. */
+/* cmd_controller.c - `muster controller` and `muster scheduler`: the controllers, or just the
+ * scheduler, as clients of an API server elsewhere. */
 #include <stdlib.h>
 
 #include "api/object.h"
@@ -10,7 +10,7 @@
 
 struct elected_command {
     const char *kubeconfig, *ns, *health;
-    bool no_controllers, no_scheduler; /* no_controllers: of `muster scheduler` */
+    bool no_controllers, no_scheduler; /* no_controllers: for `muster scheduler` */
     bool shared_network, as_default, overcommit, notify_local, verbose;
 };
 
@@ -38,7 +38,7 @@ static const struct option_spec scheduler_options[] = {
     {0},
 };
 
-/* The scheduler has a lease of its own: `muster scheduler` may have it. Either may be NULL. */
+/* The scheduler has its own lease, which `muster scheduler` may hold. Either may be NULL. */
 struct clients {
     struct elected *controllers, *scheduler;
     struct webhook *webhook;

@@ -1,5 +1,5 @@
-/* cmd_doctor.c - `muster doctor`: whether this machine has what training jobs need, and what to do
- * where it has not. */
+/* cmd_doctor.c - `muster doctor`: checks whether this machine has what training jobs need, and says
+ * what to do if not. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ struct look {
     bool is_up;
     struct machine machine;
     char text[TEXT_SIZE];
-    const char *fix; /* what to do; NULL: nothing */
+    const char *fix; /* or NULL */
 };
 
 printf_like(4, 5) static enum finding
@@ -164,7 +164,7 @@ static enum finding check_disk(struct look *l)
     double free_gib;
     int r;
 
-    /* It may not be made yet. */
+    /* It may not exist yet. */
     while (folder && (r = statvfs(folder, &room)) != 0 && errno == ENOENT &&
            (slash = strrchr(folder, '/')) && slash > folder)
         *slash = '\0';
@@ -215,7 +215,7 @@ static enum finding check_python(struct look *l)
     return say(l, FINDING_OK, NULL, "%.300s", line);
 }
 
-/* Found, not imported: that takes seconds. */
+/* Found, not imported: that would take seconds. */
 static enum finding check_torch(struct look *l)
 {
     char line[TEXT_SIZE];

@@ -1,4 +1,4 @@
-/* cmd_explain.c - `muster explain`: what a kind and its fields mean, from their tables. */
+/* cmd_explain.c - `muster explain`: documents a kind and its fields, from their tables. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* Of a plain type, or of elements. */
+/* For a scalar type, or for elements. */
 static const char *type_name(enum field_type t)
 {
     static const char *const names[] = {
@@ -48,7 +48,7 @@ static void write_type(struct buf *out, const struct field *f)
         buf_adds(out, type_name(f->type));
 }
 
-/* Text broken between words, each line indented. */
+/* Wraps text between words, each line indented. */
 static void write_text(struct buf *out, const char *text, size_t indent, size_t width)
 {
     while (*text) {
@@ -107,9 +107,9 @@ static void write_fields(struct buf *out, const struct field *fields, bool recur
     }
 }
 
-/* --- finding it --- */
+/* --- lookup --- */
 
-/* "job" is what `muster run` makes. */
+/* "job" is the kind `muster run` creates. */
 static const struct kind *find_kind(const char *word, size_t len, struct err *err)
 {
     struct suggest near;
@@ -169,7 +169,7 @@ static int find_field(const struct kind *k, const char *path, const struct field
             return unknown_field(fields, path, (size_t)(p + len - path), err);
         *ret = f;
         fields = f->fields;
-        for (p += len; *p == '[';) /* an index is of no interest */
+        for (p += len; *p == '[';) /* indexes are ignored */
             p += strcspn(p, "]") + (strchr(p, ']') != NULL);
         p += *p == '.';
     }

@@ -1,6 +1,6 @@
 /*
- * cmd_export.c - `muster export`: all that is known of a job in one HTML file, for a bug report. It
- * has no scripts and loads nothing. What looks like a secret is left out.
+ * cmd_export.c - `muster export`: everything about a job in one HTML file, for a bug report. It has
+ * no scripts and loads nothing. Values that look like secrets are left out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static bool sounds_secret(const char *name)
     return false;
 }
 
-/* Values of variables whose names sound so, wherever a template stands. */
+/* Values of variables with suspicious names, wherever a template is. */
 static void hide_secrets(struct arena *a, struct json *v)
 {
     const char *name = json_is(v, JSON_OBJECT) ? json_get_string(v, "name", "") : "";
@@ -70,7 +70,7 @@ static void hide_secrets(struct arena *a, struct json *v)
             hide_secrets(a, member);
 }
 
-/* What kubectl keeps for itself is the manifest once more, secrets included. */
+/* kubectl's own annotation repeats the manifest, secrets included. */
 static struct json *shown(struct arena *a, const struct json *object)
 {
     struct json *copy = json_clone(a, object);
@@ -116,7 +116,7 @@ static void add_object(struct buf *out, struct arena *a, const char *title,
     buf_release(&text);
 }
 
-/* What could not be had stands in its place. */
+/* Errors appear in place of what could not be fetched. */
 static void add_fetched(struct buf *out, struct session *s, const char *title, const char *path)
 {
     struct buf text = BUF_INIT(CLI_TEXT_LIMIT_BYTES);

@@ -1,4 +1,4 @@
-/* cmd_kubeconfig.c - `muster kubeconfig`: what kubectl needs to talk to this daemon. */
+/* cmd_kubeconfig.c - `muster kubeconfig`: prints a kubeconfig for this daemon. */
 #include <errno.h>
 #include <string.h>
 

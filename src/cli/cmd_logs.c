@@ -1,4 +1,4 @@
-/* cmd_logs.c - `muster logs`: what the replicas of a job, or one pod, have printed. */
+/* cmd_logs.c - `muster logs`: the output of a job's replicas, or of one pod. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -45,14 +45,14 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* What was named on the command line: a job, or a pod of any origin. */
+/* The command line's subject: a job, or any pod. */
 struct subject {
     struct follow_target target;
     struct json *job; /* NULL for a pod */
     struct job_pods pods;
 };
 
-/* --- finding it --- */
+/* --- lookup --- */
 
 static int find_pod(struct session *s, const char *name, struct subject *subject)
 {
@@ -88,7 +88,7 @@ static int find_subject(struct session *s, const char *name, struct subject *ret
     return job_pods_find(s, ret->job, &ret->pods, err);
 }
 
-/* --- printing what is there --- */
+/* --- printing existing logs --- */
 
 struct one_log {
     struct session *session;
@@ -164,7 +164,7 @@ static bool has_log(const struct logs_options *o, const struct json *pod, const 
     return false;
 }
 
-/* One container's; a pod that is gone may have left no log, which is no trouble. */
+/* One container's; a deleted pod may have left no log, which is not an error. */
 static int print_container(struct cli *cli, struct session *s, const struct logs_options *o,
                            struct line_match *match, const struct job_pod *p, const char *name,
                            bool prefixed, bool *ret_found, struct err *err)
@@ -263,7 +263,7 @@ static enum exit_code logs(struct cli *cli, const struct logs_options *o, struct
     return end == FOLLOW_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_OK;
 }
 
-/* As the API takes it; in place. */
+/* Converts it to the API's format, in place. */
 static int parse_since(struct cli *cli, struct logs_options *o, struct err *err)
 {
     char *text = arena_alloc(&cli->arena, TIME_TEXT_SIZE);

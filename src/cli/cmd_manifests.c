@@ -1,6 +1,6 @@
 /*
- * cmd_manifests.c - `muster manifests`: what a Kubernetes cluster needs to run our jobs. The
- * definitions of the kinds are made from their tables; the rest is manifests.yaml.
+ * cmd_manifests.c - `muster manifests`: the manifests for running our jobs on a Kubernetes cluster.
+ * The definitions are generated from the kinds' tables; the rest is manifests.yaml.
  */
 #include <ctype.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static void add_definitions(struct cli *cli, struct buf *out)
 
 /* --- the rest --- */
 
-/* A value may have names of those after its own. */
+/* A value may refer to names that come after it. */
 static void add_names(struct buf *out, const char *text, size_t len, const struct name *names)
 {
     while (len > 0) {
@@ -85,7 +85,7 @@ static void add_names(struct buf *out, const char *text, size_t len, const struc
     }
 }
 
-/* A namespace that others made too is theirs to label. */
+/* A shared namespace must not be labelled by us. */
 static bool is_of_others(const char *ns)
 {
     return strncmp(ns, "kube-", 5) == 0 || strcmp(ns, "default") == 0 ||

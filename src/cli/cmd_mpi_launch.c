@@ -1,10 +1,10 @@
 /*
- * cmd_mpi_launch.c - `muster mpi-launch`: what the launcher of an MPIJob runs (core/mpi.h). Waits
- * for the workers, writes the hostfile and runs mpirun, whose output and exit are the job's.
+ * cmd_mpi_launch.c - `muster mpi-launch`: the launcher of an MPIJob (core/mpi.h). Waits for the
+ * workers, writes the hostfile and runs mpirun, whose output and exit code are the job's.
  *
- * On one machine all workers have its address. Open MPI must not conclude from it that they are
- * here: names are not resolved, the loopback is what it may talk over, and nobody binds to
- * processors as if he had them to himself.
+ * On a single machine all workers have its address. Open MPI must not conclude that they are local:
+ * names are not resolved, it communicates over the loopback, and ranks are not bound to processors
+ * as if they had them to themselves.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static const struct launch_options defaults = {
 
 static const char *const implementations[] = {"openmpi", "intel", "mpich", NULL};
 
-/* How each wants its hosts. Intel MPI's -f reads names only. */
+/* Each implementation's hostfile format. Intel MPI's -f accepts only names. */
 static const struct hostfile_form {
     const char *implementation, *option, *before_slots;
 } hostfile_forms[] = {
@@ -68,7 +68,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* mpirun's command line as it grows. */
+/* mpirun's command line under construction. */
 struct words {
     struct arena *arena;
     const char *list[WORDS_LIMIT + 1];
@@ -100,7 +100,7 @@ static const struct hostfile_form *form_of(const struct launch_options *o)
     return &hostfile_forms[i];
 }
 
-/* A file without a name, which mpirun inherits: nothing is left of it. */
+/* A nameless file that mpirun inherits: nothing is left behind. */
 static const char *write_hostfile(struct arena *a, const struct launch_options *o)
 {
     struct buf text = BUF_INIT(HOSTFILE_LIMIT_BYTES);
@@ -140,8 +140,8 @@ static const char *find_in_path(struct arena *a, const char *name)
     return NULL;
 }
 
-/* Named by its whole path, Open MPI expects itself under the same prefix in the workers: that is
- * for those who say where it is. */
+/* If started by its full path, Open MPI expects to be installed under the same prefix in the
+ * workers: only for users who specify it. */
 static const char *find_mpirun(struct cli *cli, const struct launch_options *o,
                                const char **ret_name)
 {
@@ -201,7 +201,7 @@ static void add_one_machine(struct words *w, const struct launch_options *o)
     add_mca(w, o, "oob_tcp_if_include", LOOPBACK_INTERFACE);
     if (!user_set(o, "btl_tcp_if_exclude"))
         add_mca(w, o, "btl_tcp_if_include", LOOPBACK_INTERFACE);
-    /* No worker knows of the others' processes on the same processors. */
+    /* Workers do not know of each other's processes on the same processors. */
     if ((int64_t)o->workers.len * o->slots > sysconf(_SC_NPROCESSORS_ONLN))
         add_mca(w, o, "mpi_yield_when_idle", "1");
     if (!user_set(o, "--bind-to") && !user_set(o, "-bind-to") && !user_set(o, "--bind-to-core")) {
@@ -210,9 +210,9 @@ static void add_one_machine(struct words *w, const struct launch_options *o)
     }
 }
 
-/* Open MPI 5 starts its daemons with PRRTE, which has names of its own for these; version 4 does
- * not know them. It finds its interfaces itself: told to use the loopback it finds none beside
- * others. What the user set stays. */
+/* Open MPI 5 starts its daemons with PRRTE, which has its own names for these; version 4 does not
+ * know them. It finds its interfaces itself: restricted to the loopback it would find none. User
+ * settings stay. */
 static void set_prrte(struct words *w, const char *agent, const char *fork_agent)
 {
     const char *const variables[][2] = {
@@ -233,13 +233,13 @@ static void add_openmpi(struct words *w, const struct launch_options *o, bool on
     const char *fork_agent = arena_printf(w->arena, "%s %s", exe, MPI_RANK_COMMAND);
 
     set_prrte(w, agent, fork_agent);
-    if (!user_set(o, "plm_rsh_agent")) /* another does not bring ranks what they need for it */
+    if (!user_set(o, "plm_rsh_agent")) /* another agent does not pass on what ranks need for it */
         add_mca(w, o, "orte_fork_agent", fork_agent);
     add_mca(w, o, "plm_rsh_agent", agent);
-    /* The launcher starts them all: only its pod has the token for it. */
+    /* The launcher starts all of them: only its pod has the token for it. */
     add_mca(w, o, "plm_rsh_no_tree_spawn", "1");
     add_mca(w, o, "if_base_do_not_resolve", "1");
-    add_mca(w, o, "orte_keep_fqdn_hostnames", "1"); /* pods' names may hold dots */
+    add_mca(w, o, "orte_keep_fqdn_hostnames", "1"); /* pod names may contain dots */
     if (one_machine)
         add_one_machine(w, o);
     if (geteuid() == 0 && !user_set(o, "--allow-run-as-root"))
@@ -248,8 +248,8 @@ static void add_openmpi(struct words *w, const struct launch_options *o, bool on
         add_user_mca(w, o->mca.items[i]);
 }
 
-/* Ranks have their worker's environment, as Open MPI's do, and not the launcher's with its names
- * and its token; the user may say otherwise. */
+/* Ranks get their worker's environment, as with Open MPI, not the launcher's with its names and
+ * token; the user may override that. */
 static void add_no_environment(struct words *w, const struct launch_options *o)
 {
     static const char *const others[] = {"-genvall", "-genvnone", "-genvlist", "-genvexcl"};
@@ -260,8 +260,8 @@ static void add_no_environment(struct words *w, const struct launch_options *o)
     add(w, "-genvnone");
 }
 
-/* Hydra takes the rest from the environment. A host whose name is this machine's is one of its
- * workers all the same: nothing is started here instead (autofork). */
+/* Hydra takes the rest from the environment. A host with this machine's name is still one of its
+ * workers: nothing is started locally instead (autofork). */
 static void add_hydra(struct cli *cli, struct words *w, const struct launch_options *o,
                       const char *exe)
 {
@@ -296,8 +296,8 @@ static enum exit_code run_mpirun(struct cli *cli, const char *path, const char *
     return (enum exit_code)code;
 }
 
-/* Hydra has no parameter for it. Its contexts behind a colon have options of their own before the
- * program: of those only its exit code tells, which is honest. */
+/* Hydra has no parameter for it. Its contexts after a colon have options before the program: for
+ * those only its exit code is available, which is correct. */
 static void add_rank_command(struct words *w, const struct launch_options *o,
                              const struct args *args, const char *exe)
 {

@@ -1,5 +1,5 @@
-/* cmd_mpi_worker.c - `muster mpi-worker`: a worker of an MPIJob does nothing by itself; what it
- * computes is started in it from outside. */
+/* cmd_mpi_worker.c - `muster mpi-worker`: a worker of an MPIJob does nothing by itself; programs
+ * are started in it from outside. */
 #include <signal.h>
 
 #include "cli/command.h"

@@ -1,5 +1,5 @@
 /* cmd_node.c - `muster node`: what needs a machine's processes and files, as clients of an API
- * server elsewhere: the node agent, and how far the jobs are whose first replica it runs. */
+ * server elsewhere: the node agent, and the progress of jobs whose first replica it runs. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +26,7 @@ struct node_options {
     bool verbose;
     const char *folder, *pod_root; /* from dir */
     struct key_pair authority;
-    const char *host; /* of listen, without brackets */
+    const char *host; /* from listen, without brackets */
     struct node_limits parsed;
 };
 
@@ -34,11 +34,11 @@ struct clients {
     struct loop *loop;
     struct transport *transport;
     const char *folder;
-    struct clock_timer *again; /* to ask whose the server is */
+    struct clock_timer *again; /* to ask what the server is */
     struct agent *agent;
     struct node *door;
     struct kubelet *kubelet;
-    struct progress *progress; /* where jobs may be written */
+    struct progress *progress; /* if jobs may be written */
 };
 
 #define ASK_AGAIN_MS 2000
@@ -135,7 +135,7 @@ static void on_review(void *arg, const struct json *review, const struct err *er
                  "ClusterRole muster-node-progress)");
 }
 
-/* A cluster lets its nodes read and write no jobs, unless granted the right. */
+/* A cluster does not let its nodes read and write jobs, unless granted. */
 static void on_version(void *arg, const struct json *answer, const struct err *err)
 {
     struct clients *c = arg;
@@ -209,7 +209,7 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
     return NULL;
 }
 
-/* One that others can be told: neither a name nor all addresses at once. */
+/* Usable by others: neither a name nor the unspecified address. */
 static bool is_address(const char *host)
 {
     struct in_addr v4;

@@ -1,5 +1,4 @@
-/* cmd_notebook.c - `muster notebook --setup`: JupyterLab for Notebooks, in a virtual environment.
- */
+/* cmd_notebook.c - `muster notebook --setup`: installs JupyterLab in a virtual environment. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +17,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* With the machine's packages in sight, so that kernels find its torch. */
+/* With the system's packages visible, so that kernels find its torch. */
 static const char script[] =
     "say() { echo \"error: $1\" >&2; exit 1; }; "
     "python3 -m venv --system-site-packages \"$0\" || "

@@ -1,4 +1,4 @@
-/* cmd_ps.c - `muster ps`: the jobs, and why they are where they are. */
+/* cmd_ps.c - `muster ps`: the jobs, and why they are in their state. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -36,7 +36,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* Whether word is one of a list with commas; case does not matter. */
+/* Whether a comma-separated list contains word, ignoring case. */
 static bool is_listed(const char *list, const char *word)
 {
     size_t len = strlen(word);
@@ -106,7 +106,7 @@ struct ps_watch {
     struct session *session;
 };
 
-/* Asked for anew: what changed is known, what is printed is the server's word. */
+/* Requested again: the watch only says that something changed. */
 static int redraw(void *arg, struct live *live, struct err *err)
 {
     const struct ps_watch *w = arg;

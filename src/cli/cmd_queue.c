@@ -1,4 +1,4 @@
-/* cmd_queue.c - `muster queue`: the queues, who runs and who waits in them, and why. */
+/* cmd_queue.c - `muster queue`: the queues, what runs and what waits in them, and why. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "core/pod_state.h"
 #include "core/schedule.h"
 
-/* Pods that are in no group. */
+/* Pods without a group. */
 #define LONE_PODS "labelSelector=%21scheduler.tensorstack.dev%2Fgroup-name"
 
 struct queue_options {
@@ -74,7 +74,7 @@ struct queue_call {
     const struct queue_options *options;
     struct session session;
     int64_t now_ms;
-    struct json *made; /* what create makes */
+    struct json *made; /* the object that create makes */
 };
 
 static int call_get(struct queue_call *c, const char *name, struct json **ret, struct err *err)
@@ -90,24 +90,24 @@ static int call_get(struct queue_call *c, const char *name, struct json **ret, s
 
 enum standing { RUNS, WAITS, RESTS };
 
-/* A group of a queue, or a pod by itself: what it is of, and where it stands. */
+/* A group in a queue, or a single pod: its owner and state. */
 struct entry {
     const struct json *object;
     const char *queue, *why;
     enum standing state;
-    const char *word; /* of its state, when it does not wait */
-    size_t place;     /* in the line of all queues, as the scheduler tells it; 0: in none */
+    const char *word; /* of its state, unless it waits */
+    size_t place;     /* in the line of all queues, from the scheduler; 0: none */
     int64_t priority, members;
-    int64_t since_ms; /* it waits; or its creation */
+    int64_t since_ms; /* waiting since; otherwise its creation */
 };
 
 struct entries {
     struct entry *list;
     size_t len;
-    const char *ns; /* of this namespace alone: more may not be seen; else NULL */
+    const char *ns; /* the only namespace visible to us, or NULL for all */
 };
 
-/* What is none of these waits. */
+/* Anything else waits. */
 static const struct {
     const char *phase, *word;
     enum standing state;
@@ -163,7 +163,7 @@ static int compare_entries(const void *a, const void *b)
     if (x->state != y->state)
         return x->state < y->state ? -1 : 1;
     if (x->place != y->place)
-        return x->place - 1 < y->place - 1 ? -1 : 1; /* those in no line come last */
+        return x->place - 1 < y->place - 1 ? -1 : 1; /* those not in line come last */
     if (x->priority != y->priority)
         return x->priority > y->priority ? -1 : 1;
     if (object_created_ms(x->object) != object_created_ms(y->object))
@@ -179,7 +179,7 @@ static int list_entries(struct queue_call *c, const char *ns, struct json **ret_
     return r ? r : session_list(&c->session, &kind_pod, ns, LONE_PODS, ret_pods, err);
 }
 
-/* Who may see one namespace sees its own of the line. */
+/* A user who may see one namespace sees only that part of the line. */
 static int read_entries(struct queue_call *c, struct entries *ret, struct err *err)
 {
     struct json *groups = NULL, *pods = NULL;
@@ -279,7 +279,7 @@ static void print_queues(struct queue_call *c, const struct json *queues,
     buf_release(&out);
 }
 
-/* What the group is of, as users know it. */
+/* The group's owner, as users know it. */
 static const char *subject(struct arena *a, const struct json *object)
 {
     const struct json *owner = object_controller(object);
@@ -327,7 +327,7 @@ static void print_entries(struct queue_call *c, const struct entries *entries, c
     buf_release(&out);
 }
 
-/* --- the words after `queue` --- */
+/* --- subcommands --- */
 
 static int list(struct queue_call *c, const char *name, struct err *err)
 {
@@ -401,7 +401,7 @@ static int add_pairs(struct arena *a, struct json *map, const char *option, cons
     return 0;
 }
 
-/* A selector that is not there selects none. */
+/* A missing selector selects nothing. */
 static int select_namespaces(struct arena *a, struct json *spec, const char *list, struct err *err)
 {
     struct json *selector = json_make_object(a, spec, "namespaceSelector");
@@ -434,7 +434,7 @@ static void say_warning(void *arg, const char *text)
     talk_warn(arg, "%s", text);
 }
 
-/* The queue the options mean. */
+/* The queue described by the options. */
 static int describe(struct queue_call *c, const char *name, struct err *err)
 {
     const struct queue_options *o = c->options;
@@ -510,7 +510,7 @@ static int close_queue(struct queue_call *c, const char *name, struct err *err)
 
 #define NAMED_LIMIT 10
 
-/* Jobs are not lost with their queue: running ones go on, waiting ones say so. */
+/* Jobs are not lost with their queue: running ones continue, waiting ones say so. */
 static int check_empty(struct queue_call *c, const char *name, struct err *err)
 {
     struct arena *a = &c->cli->arena;

@@ -1,4 +1,4 @@
-/* cmd_rerun.c - `muster rerun`: a job once more, as a new one beside it. */
+/* cmd_rerun.c - `muster rerun`: runs a job again, as a new one. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* "train" and "train-2" become "train-3" where that is the first free. */
+/* "train" and "train-2" become "train-3" if that is the first free name. */
 static const char *free_name(struct arena *a, const char *of, const struct json *jobs)
 {
     const char *dash = strrchr(of, '-');
@@ -52,7 +52,7 @@ static const char *free_name(struct arena *a, const char *of, const struct json 
     return NULL;
 }
 
-/* What it was made with, without what happened to it: as the console copies a job. */
+/* The job as created, without its history: like a copy made in the console. */
 static struct json *copy_job(struct arena *a, const struct kind *k, const struct json *job,
                              const char *name, bool own)
 {

@@ -1,7 +1,7 @@
 /*
- * cmd_run.c - `muster run`: the objects of a file, or the job that a command line means, are
- * checked, created, and the jobs followed to their end. All or nothing: everything is checked, and
- * no job of it may exist already, before the first object is created.
+ * cmd_run.c - `muster run`: checks and creates the objects in a file, or the job for a command
+ * line, and follows the jobs to their end. All or nothing: everything is checked, and none of its
+ * jobs may exist already, before the first object is created.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ struct run {
     const char *file;           /* NULL: a command line */
     const char *const *command; /* NULL: a file */
     size_t command_len;
-    const char *base_name; /* of a command line's job without --name: a free name is made of it */
+    const char *base_name; /* for a command line without --name: a free name is derived from it */
     struct session session;
     struct manifest manifest;
     struct follow_target *jobs;
@@ -136,8 +136,8 @@ static int set_name(struct run *r, struct manifest_object *o, size_t n)
     return 0;
 }
 
-/* train, train-2, train-3: the first that no job of any kind has. Another command may take it
- * meanwhile: then the next. */
+/* train, train-2, train-3: the first that no job of any kind has. If another command takes it
+ * meanwhile, the next. */
 static int create_under_free_name(struct run *r, struct manifest_object *o, struct json **ret,
                                   struct err *err)
 {
@@ -172,7 +172,7 @@ static int create_under_free_name(struct run *r, struct manifest_object *o, stru
 
 static void say_done(const struct run *r, const struct manifest_object *o, const char *what)
 {
-    /* Data when the command only creates; talk when it goes on to print logs. */
+    /* Data when the command only creates; messages when it continues with logs. */
     FILE *out = r->options->detach || r->jobs_len == 0 ? stdout : stderr;
 
     fprintf(out, "%s%s%s/%s %s\n", o->kind->singular, *o->kind->group ? "." : "", o->kind->group,
@@ -185,7 +185,7 @@ static void add_job(struct run *r, const struct kind *k, const struct json *job)
         .kind = k, .ns = object_namespace(job), .name = object_name(job), .uid = object_uid(job)};
 }
 
-/* What is not a job may be there from the last run: it is brought to what the file says. */
+/* Other objects may exist from the last run: they are updated to match the file. */
 static int update(struct run *r, const struct manifest_object *o, const struct json *found,
                   struct err *err)
 {
@@ -203,7 +203,7 @@ static int update(struct run *r, const struct manifest_object *o, const struct j
     return result;
 }
 
-/* A job that is there is followed, when it is what the file says. */
+/* An existing job is followed if it matches the file. */
 static int take_existing(struct run *r, const struct manifest_object *o, struct err *err)
 {
     struct json *found = NULL;
@@ -327,7 +327,7 @@ static int load(struct run *r, struct err *err)
     return result;
 }
 
-/* The word of a container that is a file beside the manifest, or NULL. */
+/* The word of a container's command that is a file next to the manifest, or NULL. */
 static const char *file_beside(const struct run *r, const struct json *container)
 {
     static const char *const lists[] = {"command", "args"};
@@ -344,7 +344,7 @@ static const char *file_beside(const struct run *r, const struct json *container
     return NULL;
 }
 
-/* Only a muster of this machine knows the file's folder: elsewhere such a program is not found. */
+/* Only this machine's muster knows the file's folder: elsewhere such a program is not found. */
 static void warn_of_files(const struct run *r, const char *job, const struct json *part)
 {
     json_each (member, part) {
@@ -367,7 +367,7 @@ static void warn_of_files(const struct run *r, const char *job, const struct jso
 
 /* --- the whole --- */
 
-/* A kubeconfig says which namespace is meant, and must be read first. */
+/* A kubeconfig determines the namespace, so it is read first. */
 static enum exit_code run_file(struct run *r, struct err *err)
 {
     const struct session_options *where = &r->options->session;

@@ -1,4 +1,4 @@
-/* cmd_scale.c - `muster scale`: how many replicas an elastic job trains with. */
+/* cmd_scale.c - `muster scale`: changes an elastic job's number of replicas. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* cmd_stop.c - `muster stop` and `muster resume`: a job without its replicas, and with them again.
- */
+/* cmd_stop.c - `muster stop` and `muster resume`: removes a job's replicas, and brings them
+ * back. */
 #include "cli/job_choice.h"
 
 struct stop_options {

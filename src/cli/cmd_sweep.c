@@ -1,6 +1,6 @@
 /*
- * cmd_sweep.c - `muster sweep`: a command once for each combination of parameters, as jobs with a
- * common label. Those beyond --parallel are made paused; the controller resumes them in turn
+ * cmd_sweep.c - `muster sweep`: runs a command once per combination of parameters, as jobs with a
+ * common label. Those beyond --parallel are created paused; the controller resumes them in turn
  * (control/sweeps.h), whether this command still runs or not.
  */
 #include <errno.h>
@@ -58,7 +58,7 @@ struct sweep {
 
 /* --- its name --- */
 
-/* How many jobs carry it as the name of their sweep, or have the name of one of its jobs. */
+/* How many jobs belong to a sweep of that name, or have the name of one of its jobs. */
 static size_t count_holders(const char *name, const struct json *list)
 {
     size_t len = strlen(name), n = 0;
@@ -100,7 +100,7 @@ static int find_name(struct sweep *w, struct err *err)
 
 /* --- its jobs --- */
 
-/* Out of turn: paused until the controller lets it go on. */
+/* Paused until the controller resumes it. */
 static void make_wait(struct arena *a, struct json *job, int64_t parallel)
 {
     struct json *metadata = json_get_mut(job, "metadata"), *spec = json_get_mut(job, "spec");
@@ -138,7 +138,7 @@ static int add_job(struct sweep *w, size_t n, const struct manifest_options *how
     return manifest_of_object(a, &w->cli->talk, name, job, how, &w->manifest, err);
 }
 
-/* The first that is wrong is told: the others would say the same. */
+/* Only the first error is reported: the others would be the same. */
 static int make_jobs(struct sweep *w, struct err *err)
 {
     const struct manifest_options how = {.ns = w->options->session.ns,

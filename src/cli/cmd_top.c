@@ -1,5 +1,4 @@
-/* cmd_top.c - `muster top`: what nodes and replicas use right now; on a terminal again and again.
- */
+/* cmd_top.c - `muster top`: current usage of nodes and replicas; refreshed on a terminal. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include "cli/live.h"
 #include "cli/output.h"
 
-#define EVERY_MS 2000 /* as often as it is measured */
+#define EVERY_MS 2000 /* the sampling interval */
 
 struct top_options {
     struct session_options session;
@@ -129,7 +128,7 @@ static int64_t limit_of(const struct json *pod, const char *what,
     return sum;
 }
 
-/* The newest of a pod's samples; negative: none. */
+/* The latest of a pod's samples; negative: none. */
 static double last_gpu(struct session *s, const struct json *pod)
 {
     auto_err ignored = ERR_INIT;
@@ -231,7 +230,7 @@ static int draw(void *arg, struct live *live, struct err *err)
         return r;
     if (live)
         buf_adds(&out, "\033[H\033[J");
-    /* nodes are not everybody's to see */
+    /* not every user may see nodes */
     if (session_list(s, &kind_node, NULL, NULL, &nodes, &not_allowed) == 0 &&
         fetch_list(s, "/apis/metrics.k8s.io/v1beta1/nodes", &node_metrics, &not_allowed) == 0) {
         write_nodes(node_metrics, nodes, t->cli->talk.columns, &out);

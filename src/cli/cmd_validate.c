@@ -1,4 +1,4 @@
-/* cmd_validate.c - `muster validate`: what a server would say to manifests, without one. */
+/* cmd_validate.c - `muster validate`: checks manifests as a server would, without one. */
 #include <stdio.h>
 #include <string.h>
 

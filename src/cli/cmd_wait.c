@@ -1,4 +1,4 @@
-/* cmd_wait.c - `muster wait`: until jobs have ended, or have reached a phase. */
+/* cmd_wait.c - `muster wait`: waits until jobs have ended, or have reached a phase. */
 #include <errno.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* One that is not there is deleted. */
+/* A missing one counts as deleted. */
 static int find_targets(struct session *s, const struct wait_options *o, const struct args *args,
                         struct follow_target *targets, size_t *ret_len, struct err *err)
 {

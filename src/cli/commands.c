@@ -1,4 +1,4 @@
-/* commands.c - the table of commands, and finding the one that was typed. */
+/* commands.c - the table of commands, and looking one up. */
 #include <stdio.h>
 #include <string.h>
 
@@ -167,7 +167,7 @@ static enum exit_code run_command(struct cli *cli, const struct command *c, int 
     return c->run(cli, options, args);
 }
 
-/* --color may stand before the command; it is the one option all commands have. */
+/* --color may come before the command; it is the one option all commands have. */
 static int global_options(int argc, char **argv, enum talk_color *ret_color, struct err *err)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * common_options.h - entries for options that several commands have, so that they are called and
- * explained alike. own is the command's struct of options, with a member of the option's name.
+ * common_options.h - options shared by several commands, so that they have the same names and help.
+ * own is the command's struct of options, with a member of the option's name.
  */
 #ifndef MUSTER_CLI_COMMON_OPTIONS_H
 #define MUSTER_CLI_COMMON_OPTIONS_H

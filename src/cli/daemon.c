@@ -1,4 +1,4 @@
-/* daemon.c - see daemon.h. Starts the parts in order and stops them in the opposite one. */
+/* daemon.c - see daemon.h. Starts the parts in order and stops them in reverse. */
 #include "cli/daemon.h"
 
 #include <dirent.h>
@@ -37,7 +37,7 @@
 #define SPARE_BYTES (1024 * 1024)
 #define REST_MS 5000 /* without a write */
 #define MUCH_UNUSED_BYTES (64u * 1024u * 1024u)
-#define UNUSED_BYTES (4u * 1024u * 1024u) /* that are worth giving back */
+#define UNUSED_BYTES (4u * 1024u * 1024u) /* worth returning */
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -49,20 +49,20 @@ static void on_end_signal(void *arg, int signum)
 
 void daemon_keep_to_itself(void)
 {
-    /* An ordinary user's pods are that user, and are let into namespaces by files in /proc that
-     * a process which is not dumpable does not own. */
+    /* An ordinary user's pods run as that user, and enter namespaces through files in /proc that a
+     * non-dumpable process does not own. */
     if (geteuid() == 0)
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    /* What is large, a body above all, goes back to the kernel when it is freed; by itself the
-     * threshold rises with what was freed once. What one decision or request used serves the next.
-     */
+    /* Large blocks, above all bodies, are returned to the kernel when freed; by default the
+     * threshold would rise with the first one freed. Memory of one decision or request is reused by
+     * the next. */
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
     (void)mallopt(M_TRIM_THRESHOLD, SPARE_BYTES);
 }
 
 int daemon_watch_signals(struct loop *l, struct loop_signal *signals[4], struct err *err)
 {
-    (void)signal(SIGPIPE, SIG_IGN); /* a client that goes away is that client's affair */
+    (void)signal(SIGPIPE, SIG_IGN); /* a vanished client is not our problem */
     for (size_t i = 0; i < ELEMS(end_signals); i++) {
         signals[i] = loop_signal_watch(l, end_signals[i], on_end_signal, l);
         if (!signals[i])
@@ -80,7 +80,7 @@ void daemon_unwatch_signals(struct loop_signal *signals[4])
     }
 }
 
-/* The host as it was asked for, the port as it was given. */
+/* The host as given, with the actual port. */
 static void set_address(struct daemon *d, const char *host)
 {
     static const struct {
@@ -93,7 +93,7 @@ static void set_address(struct daemon *d, const char *host)
     (void)snprintf(d->address, sizeof(d->address), "%s:%u", host, server_port(d->server));
 }
 
-/* What clients may call this server, its certificate says. */
+/* The names under which clients may reach this server go into its certificate. */
 static int listen_with_tls(struct daemon *d, struct arena *a, const char *listen, const char *host,
                            const char *token, struct err *err)
 {
@@ -286,7 +286,7 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
     int r;
 
     *d = (struct daemon){.lock_fd = -1};
-    if (jupyter) /* pods have the daemon's variables */
+    if (jupyter) /* pods inherit the daemon's variables */
         (void)setenv(JUPYTER_VARIABLE, jupyter, 0);
     r = home_lock(options->home, &d->lock_fd, err);
     if (r == 0) {
@@ -306,9 +306,9 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
     return r;
 }
 
-/* Freed memory between what is kept stays ours; in a quiet moment its pages go back, and when there
- * is much of it at any. They still count as unused then: only another amount is worth another look.
- */
+/* Freed memory between live blocks stays ours; when idle, or when there is much of it, its
+ * pages are returned. They still count as unused then, so only a different amount is worth
+ * another try. */
 static void on_rest(void *arg)
 {
     struct daemon *d = arg;

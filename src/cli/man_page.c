@@ -4,7 +4,7 @@
 
 #include "base/version.h"
 
-/* Text as roff takes it literally. */
+/* Escapes text for roff. */
 static void add_text(struct buf *out, const char *text)
 {
     bool line_begins = true;

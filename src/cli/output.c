@@ -77,7 +77,7 @@ void output_manifest(const char *format, const struct manifest *m)
     buf_release(&out);
 }
 
-/* "{.items[*].status.phase}", as kubectl has it, is ".status.phase" of each. */
+/* "{.items[*].status.phase}", kubectl's form, is ".status.phase" of each. */
 static const char *read_path(struct arena *a, const char *text)
 {
     static const char items[] = ".items[*]";

@@ -1,6 +1,6 @@
 /*
- * run_line.h - the job that `muster run [OPTIONS] -- COMMAND` means, as the manifest a user would
- * have written. Pure but for the environment it copies variables from.
+ * run_line.h - the job for `muster run [OPTIONS] -- COMMAND`, as the manifest a user would have
+ * written. Pure except for the environment it copies variables from.
  */
 #ifndef MUSTER_CLI_RUN_LINE_H
 #define MUSTER_CLI_RUN_LINE_H
@@ -39,14 +39,14 @@ struct run_line_options {
     OPTION_OF_FLAG(own, member.mpi, "mpi", "an MPI program: an MPIJob")
 /* clang-format on */
 
-/* The option of these that was given, for an error; NULL: none. */
+/* The first of these options that was given, for an error; or NULL. */
 const char *run_line_given(const struct run_line_options *o);
 
-/* "train" of [python, train.py]; valid as the name of a job. In the arena. */
+/* "train" for [python, train.py]; a valid job name. In the arena. */
 const char *run_line_name(struct arena *a, const char *const *command, size_t len);
 
-/* here: the programs run on this machine, with the caller's PATH and Python environment. NULL with
- * err set: an option's value is wrong. */
+/* here: programs run on this machine, with the caller's PATH and Python environment. NULL with err
+ * set: an option's value is invalid. */
 struct json *run_line_job(struct arena *a, const struct run_line_options *o, const char *name,
                           const char *const *command, size_t len, bool here,
                           struct err *err) must_check;

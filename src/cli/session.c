@@ -1,5 +1,5 @@
-/* session.c - see session.h. One call at a time: a command line has nothing else to do meanwhile.
- */
+/* session.c - see session.h. One call at a time: a command line has nothing else to do
+ * meanwhile. */
 #include "cli/session.h"
 #include "cli/words.h"
 
@@ -66,7 +66,7 @@ int session_find_cluster(struct cli *cli, const struct session_options *options,
     return r ? r : client_config_login(&cli->arena, ret, -1, err);
 }
 
-/* A pod with an account of its own, whose programs act as that account. */
+/* Whether we are in a pod with its own account, whose programs act as that account. */
 static bool is_in_pod(const struct session_options *o)
 {
     return !o->dir && getenv("MUSTER_SERVER") && getenv("MUSTER_TOKEN");
@@ -118,7 +118,7 @@ void session_close(struct session *s)
     *s = (struct session){0};
 }
 
-/* --- waiting calls --- */
+/* --- blocking calls --- */
 
 struct answer {
     struct session *session;
@@ -172,7 +172,7 @@ struct fetch {
     bool done;
 };
 
-/* It does not even know the path, or keeps it from who may not ask for any. */
+/* It does not know the path, or hides it from unauthorized callers. */
 static bool is_foreign(const struct api_reply *reply)
 {
     static const char words[] = "cannot get path";
@@ -332,7 +332,7 @@ int session_list_jobs(struct session *s, const char *ns, const char *labels, str
     return 0;
 }
 
-/* A job of that very name is of another kind: it is named with its kind. */
+/* If a job of exactly that name has another kind, suggests it with its kind. */
 static void suggest_job(struct session *s, const char *name, struct err *err)
 {
     auto_err ignored = ERR_INIT;
@@ -373,7 +373,7 @@ bool session_kind_is_called(const struct kind *k, const char *word, size_t len)
     return false;
 }
 
-/* Of KIND/NAME the kind; any when only a name is given. */
+/* The kind in KIND/NAME; any for a bare name. */
 static int wanted_kind(const char *word, const struct kind **ret, const char **ret_name,
                        struct err *err)
 {
@@ -484,7 +484,8 @@ static void removal_changed(void *arg, enum cache_event event, const struct json
     removal_check(arg);
 }
 
-/* The job is deleted all the same; who may not see its pods cannot know when they are gone. */
+/* The job is deleted all the same; a caller who may not see its pods cannot know when they are
+ * gone. */
 static void removal_trouble(void *arg, const struct err *err)
 {
     struct removal *r = arg;

@@ -8,7 +8,7 @@
 #define WORD_LIMIT_BYTES (1024u * 1024u)
 #define LABEL_VALUE_LIMIT 63u
 
-/* Length of the name in "{name}" at text; 0: there is none. */
+/* Length of the name in "{name}" at text; 0: none. */
 static size_t placeholder(const char *text)
 {
     size_t len = 0;

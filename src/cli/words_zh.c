@@ -1,4 +1,4 @@
-/* words_zh.c - see words.h. Names of commands, options, kinds and phases stay as they are. */
+/* words_zh.c - see words.h. Names of commands, options, kinds and phases are not translated. */
 #include "cli/words.h"
 
 const struct words_pair words_chinese[] = {
