@@ -55,9 +55,10 @@ static int make_folder(const char *path, struct err *err)
         return err_set(err, ERR_INTERNAL, "%s: %s", path, strerror(errno));
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return 0;
-    return err_set(err, ERR_INTERNAL,
-                   "%s leads to no folder; make it, or map the claim anew with muster up --volume",
-                   path);
+    return err_set(
+        err, ERR_INTERNAL,
+        "%s does not lead to a folder; create it, or map the claim again with muster up --volume",
+        path);
 }
 
 int claims_folder(const struct claims *c, struct arena *a, const char *ns, const char *name,
@@ -333,7 +334,7 @@ static void on_version(void *arg, const struct json *answer, const struct err *e
     else if (err || !keep_claims(c))
         c->again = clock_start(c->clock, ASK_AGAIN_MS, ask_server, c);
     if (err)
-        log_warn("cannot ask the server for its version, will go on trying: %s", err->text);
+        log_warn("cannot ask the server for its version, will keep trying: %s", err->text);
 }
 
 static void ask_server(void *arg)

@@ -375,7 +375,7 @@ static void on_node(void *arg, enum cache_event event, const struct json *node,
     if (event == CACHE_DELETED) {
         make_again(n);
     } else if (n->exists && !says_what_is(n, node)) {
-        log_warn("node %s: somebody else wrote its annotations; they are set again", n->o.name);
+        log_warn("node %s: another client changed its annotations; they are set again", n->o.name);
         n->exists = false;
         again_after(n, MEND_MS);
     } else if (n->exists && !is_ready_or_new(node)) {

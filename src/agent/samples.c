@@ -293,7 +293,7 @@ struct samples *samples_new(const struct samples_options *options)
     }
     s->node_files = files_new(path);
     if (!s->node_files)
-        log_warn("%s.samples cannot be written: the machine's figures are not kept", s->pod_root);
+        log_warn("%s.samples cannot be written: the machine's usage is not recorded", s->pod_root);
     again(s);
     return s;
 }

@@ -101,8 +101,8 @@ static void on_deleted(void *arg)
     if (s) {
         s->job = NULL;
         if (j->left > 0 && j->left != s->told)
-            log_warn("%s: %u folders of pods that are gone cannot be deleted (immutable?); it is "
-                     "tried again every %lld s",
+            log_warn("%s: %u folders of deleted pods cannot be removed (immutable?); retrying "
+                     "every %lld s",
                      s->root, j->left, (long long)(s->retry_ms / 1000));
         s->told = j->left;
         if (s->again)

@@ -115,7 +115,8 @@ static int check_host_path(const char *path, size_t type, struct err *err)
         return create_host_path(path, host_types[type].mode, err);
     if (rc == -ENOENT)
         return err_set(err, ERR_INVALID,
-                       "hostPath %s does not exist; make it, or use type DirectoryOrCreate", path);
+                       "hostPath %s does not exist; create it, or use type DirectoryOrCreate",
+                       path);
     if (rc != 0)
         return folder_failed(path, rc, err);
     if (host_types[type].mode && (st.st_mode & S_IFMT) != host_types[type].mode)
@@ -234,16 +235,16 @@ static int prepare_claim(struct preparation *p, const struct json *source, struc
     int rc;
 
     if (json_string_is(json_at(claim, "spec", "volumeMode"), "Block"))
-        return err_set(err, ERR_INVALID,
-                       "persistentvolumeclaim \"%s\" is a block device, which there is not here",
-                       name);
+        return err_set(
+            err, ERR_INVALID,
+            "persistentvolumeclaim \"%s\" is a block device, which is not supported here", name);
     v->claim = name;
     v->read_only = json_get_bool(source, "readOnly", false);
     if (claims_keeper(p->places->claims) == CLAIMS_CLUSTERS)
         return prepare_bound_claim(p, claim, name, v, err);
     if (claims_keeper(p->places->claims) == CLAIMS_UNKNOWN)
         return err_set(err, ERR_UNAVAILABLE,
-                       "persistentvolumeclaim \"%s\": the API server has not said its version yet",
+                       "persistentvolumeclaim \"%s\": the API server's version is not known yet",
                        name);
     rc = claims_folder(p->places->claims, p->arena, p->start->ns, name, &v->source, err);
     if (rc == 0 && !claim)

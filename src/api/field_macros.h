@@ -32,8 +32,8 @@
 #define F_CONDITION(when, why, says) \
     F_STR("type", "What the condition is about.", PZ(1), REQUIRED), \
     F_STR("status", "True, False or Unknown.", PZ(2), REQUIRED, ONE_OF(condition_states)), \
-    F_STR("reason", "One word for the last change; - when there is nothing special.", P(why)), \
-    F_STR("message", "A sentence about the last change.", P(says)), \
+    F_STR("reason", "CamelCase reason of the last change, or \"-\".", P(why)), \
+    F_STR("message", "Message about the last change.", P(says)), \
     F_TIME("lastTransitionTime", "When status last changed.", P(when))
 /* clang-format on */
 

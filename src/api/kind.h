@@ -53,7 +53,7 @@ enum field_wire {
     FIELD_WIRE_OR_STRINGS, /* {1 fields, 2 strings} */
 };
 
-#define FIELD_IGNORED_WORDS "Not carried out here"
+#define FIELD_IGNORED_WORDS "No effect here"
 
 struct field {
     const char *name;

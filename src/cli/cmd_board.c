@@ -35,20 +35,20 @@ static const struct board_options defaults = {.height = 10};
 
 static const struct option_spec options[] = {
     OPTION_OF_TEXT(struct board_options, tag, "tag", "TEXT",
-                   "only tags whose name holds this text (with --csv and --json: this tag)",
+                   "only tags whose names contain this text (with --csv and --json: this tag)",
                    .letter = 't'),
     OPTION_OF_TEXT(struct board_options, run, "run", "RUN",
                    "only this run: a folder of event files", .letter = 'r'),
     OPTION_OF_TEXT(struct board_options, selector, "selector", "LABELS",
-                   "the jobs with these labels, in the same pictures: " LABEL_SWEEP "=x",
-                   .letter = 'l'),
-    OPTION_OF_FLAG(struct board_options, follow, "follow", "go on until the job ends",
+                   "jobs with these labels, in the same plots: " LABEL_SWEEP "=x", .letter = 'l'),
+    OPTION_OF_FLAG(struct board_options, follow, "follow", "follow until the job ends",
                    .letter = 'f'),
-    OPTION_OF_FLAG(struct board_options, csv, "csv", "the points as CSV"),
-    OPTION_OF_FLAG(struct board_options, json, "json", "the points as JSON"),
+    OPTION_OF_FLAG(struct board_options, csv, "csv", "print the points as CSV"),
+    OPTION_OF_FLAG(struct board_options, json, "json", "print the points as JSON"),
     OPTION_OF_FLAG(struct board_options, open, "open",
                    "print the address of the page with the curves, and open it in a browser"),
-    OPTION_OF_INT(struct board_options, height, "height", "LINES", "of each picture (default 10)"),
+    OPTION_OF_INT(struct board_options, height, "height", "LINES",
+                  "height of each plot (default 10)"),
     SESSION_OPTIONS(struct board_options, session),
     {0},
 };
@@ -496,17 +496,15 @@ const struct command command_board = {
     .name = "board",
     .args = "JOB|TENSORBOARD...",
     .summary = "Draw the curves of jobs from their TensorBoard event files",
-    .help =
-        "  muster board mnist\n"
-        "  muster board mnist --tag loss --follow\n"
-        "  muster board mnist --csv >points.csv\n"
-        "  muster board mnist --open\n"
-        "  muster board tensorboard/curves --open\n"
-        "  muster board -l " LABEL_SWEEP "=train-sweep --tag loss\n"
-        "\n"
-        "Needs no TensorBoard. Where event files are looked for: spec.tensorboardSpec of the job,\n"
-        "its annotation muster.dev/log-dir, or below its working folder. Of a TensorBoard: the\n"
-        "folders it shows; --open opens it.\n",
+    .examples = "  muster board mnist\n"
+                "  muster board mnist --tag loss --follow\n"
+                "  muster board mnist --csv >points.csv\n"
+                "  muster board mnist --open\n"
+                "  muster board tensorboard/curves --open\n"
+                "  muster board -l " LABEL_SWEEP "=train-sweep --tag loss\n",
+    .help = "Needs no TensorBoard. Event files are looked for in spec.tensorboardSpec of the\n"
+            "job, in its annotation muster.dev/log-dir, or below its working folder; for a\n"
+            "TensorBoard, in the folders it shows. --open opens the page.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct board_options),

@@ -164,10 +164,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_completion = {
     .name = "completion",
     .args = "bash|zsh|fish",
-    .summary = "Print a script that completes commands, options and names of jobs",
-    .help = "  source <(muster completion bash)\n"
-            "  source <(muster completion zsh)\n"
-            "  muster completion fish | source\n",
+    .summary = "Print a shell completion script for commands, options and job names",
+    .examples = "  source <(muster completion bash)\n"
+                "  source <(muster completion zsh)\n"
+                "  muster completion fish | source\n",
     .min_args = 1,
     .max_args = 1,
     .run = run,

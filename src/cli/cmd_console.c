@@ -31,15 +31,14 @@ static const struct option_spec options[] = {
                    "only print the address, do not open a browser"),
     OPTION_DIR(struct console_options),
     OPTION_OF_TEXT(struct console_options, kubeconfig, "kubeconfig", "FILE",
-                   "serve the console here, for the API server of this file"),
+                   "serve the console here, for the API server in this file"),
     OPTION_OF_TEXT(struct console_options, context, "context", "NAME",
-                   "the same for one of the kubeconfig ($KUBECONFIG, else ~/.kube/config)"),
+                   "the same for a context of the kubeconfig ($KUBECONFIG, else ~/.kube/config)"),
     OPTION_OF_TEXT(struct console_options, listen, "listen", "ADDRESS:PORT",
-                   "with --kubeconfig or in a pod, where to serve it (default " DEFAULT_LISTEN ")"),
+                   "with --kubeconfig or in a pod: where to serve it (default " DEFAULT_LISTEN ")"),
     OPTION_OF(
         OPTION_LIST, struct console_options, volumes, "volume", "NAMESPACE/NAME=DIR",
-        "with --kubeconfig or in a pod, where a PersistentVolumeClaim is mounted here: curves "
-        "are read from there"),
+        "with --kubeconfig or in a pod: where a PersistentVolumeClaim is mounted, to read curves"),
     OPTION_VERBOSE(struct console_options),
     {0},
 };
@@ -209,16 +208,14 @@ const struct command command_console = {
     .name = "console",
     .args = "",
     .summary = "Open the web console",
-    .help =
-        "  muster console\n"
-        "  muster console --print\n"
-        "  muster console --kubeconfig ~/.kube/config --listen 127.0.0.1:7448\n"
-        "\n"
-        "Prints an address that signs you in once, and opens it where there is a browser. With\n"
-        "--kubeconfig it serves the console for any API server until Ctrl-C; who uses it signs\n"
-        "in with a token of that server and may do what the server allows it. On the loopback it\n"
-        "speaks plain HTTP, on other addresses TLS with a certificate of its own making. In a pod\n"
-        "--listen alone serves the console of the pod's cluster.\n",
+    .examples = "  muster console\n"
+                "  muster console --print\n"
+                "  muster console --kubeconfig ~/.kube/config --listen 127.0.0.1:7448\n",
+    .help = "Prints an address that signs you in once, and opens it if there is a browser. With\n"
+            "--kubeconfig it serves the console for any API server until Ctrl-C; users sign in\n"
+            "with a token of that server and may do what it allows them. It speaks plain HTTP\n"
+            "on the loopback, and TLS with a self-signed certificate on other addresses. In a\n"
+            "pod --listen alone serves the console of the pod's cluster.\n",
     .options = options,
     .options_size = sizeof(struct console_options),
     .run = run,

@@ -96,8 +96,8 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_down = {
     .name = "down",
     .args = "",
-    .summary = "Stop the daemon; training that runs goes on",
-    .help = "  muster down\n",
+    .summary = "Stop the daemon; running training continues",
+    .examples = "  muster down\n",
     .options = options,
     .options_size = sizeof(struct down_options),
     .run = run,

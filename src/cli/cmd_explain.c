@@ -19,7 +19,7 @@ struct explain_options {
 
 static const struct option_spec options[] = {
     OPTION_OF_FLAG(struct explain_options, recursive, "recursive",
-                   "all fields below, by name and type only", .letter = 'r'),
+                   "list all fields below, with name and type only", .letter = 'r'),
     {0},
 };
 
@@ -244,13 +244,12 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_explain = {
     .name = "explain",
     .args = "[KIND[.FIELD]]",
-    .summary = "Say what the fields of a manifest mean",
-    .help = "  muster explain\n"
-            "  muster explain pytorchtrainingjob\n"
-            "  muster explain job.spec.torchrunConfig\n"
-            "  muster explain queue.spec --recursive\n"
-            "\n"
-            "Needs no server. job is what 'muster run' makes, a PyTorchTrainingJob.\n",
+    .summary = "Explain the fields of a manifest",
+    .examples = "  muster explain\n"
+                "  muster explain pytorchtrainingjob\n"
+                "  muster explain job.spec.torchrunConfig\n"
+                "  muster explain queue.spec --recursive\n",
+    .help = "Needs no server. job means PyTorchTrainingJob, the kind that 'muster run' creates.\n",
     .options = options,
     .options_size = sizeof(struct explain_options),
     .max_args = 1,

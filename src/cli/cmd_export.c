@@ -31,10 +31,10 @@ static const struct export_options defaults = {.tail = 10000};
 
 static const struct option_spec options[] = {
     OPTION_OF_TEXT(struct export_options, file, "file", "FILE",
-                   "write it there (default: JOB.html); - for standard output", .letter = 'f'),
+                   "output file (default: JOB.html); - for standard output", .letter = 'f'),
     OPTION_OF_INT(struct export_options, tail, "tail", "N",
-                  "the last N lines of each replica's log (default 10000)"),
-    OPTION_OF_FLAG(struct export_options, replace, "replace", "overwrite the file"),
+                  "include the last N lines of each replica's log (default 10000)"),
+    OPTION_OF_FLAG(struct export_options, replace, "replace", "overwrite an existing file"),
     SESSION_OPTIONS(struct export_options, session),
     {0},
 };
@@ -259,12 +259,11 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_export = {
     .name = "export",
     .args = "JOB",
-    .summary = "Write all that is known of a job into one HTML file, for a bug report",
-    .help = "  muster export mnist\n"
-            "  muster export mnist --file - --tail 100\n"
-            "\n"
-            "Its manifest and status, events, pods, logs and curves. Values of variables whose\n"
-            "names sound secret are left out.\n",
+    .summary = "Write everything about a job into one HTML file, for a bug report",
+    .examples = "  muster export mnist\n"
+                "  muster export mnist --file - --tail 100\n",
+    .help = "Contains its manifest and status, events, pods, logs and curves. Values of\n"
+            "variables whose names look secret are left out.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct export_options),

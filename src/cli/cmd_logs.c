@@ -26,14 +26,14 @@ struct logs_options {
 static const struct logs_options defaults = {.tail = -1, .attempt = -1};
 
 static const struct option_spec options[] = {
-    OPTION_OF_FLAG(struct logs_options, follow, "follow", "go on until the job has ended",
+    OPTION_OF_FLAG(struct logs_options, follow, "follow", "follow until the job has ended",
                    .letter = 'f'),
     OPTION_OF_INT(struct logs_options, attempt, "attempt", "N",
-                  "of each replica's attempt N, counted from 0"),
+                  "only attempt N of each replica, counted from 0"),
     OPTION_OF_TEXT(struct logs_options, grep, "grep", "EXPRESSION",
-                   "only lines in which this regular expression matches"),
+                   "only lines that match this regular expression"),
     OPTION_OF_FLAG(struct logs_options, previous, "previous",
-                   "of the attempt before the last, or of the container's last run"),
+                   "the attempt before the last, or the container's previous run"),
     OPTION_RAW(struct logs_options),
     OPTION_OF_TEXT(struct logs_options, replica, "replica", "NAME", "only this replica: worker-1"),
     OPTION_OF_TEXT(struct logs_options, since, "since", "TIME",
@@ -310,13 +310,13 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_logs = {
     .name = "logs",
     .args = "JOB|POD",
-    .summary = "Print what the replicas of a job have printed",
-    .help = "  muster logs mnist\n"
-            "  muster logs -f mnist\n"
-            "  muster logs mnist --replica worker-1 --tail 20\n"
-            "  muster logs mnist --since 10m\n"
-            "  muster logs mnist --grep 'loss 0\\.[01]|Error'\n"
-            "  muster logs mnist --attempt 0\n",
+    .summary = "Print the output of a job's replicas",
+    .examples = "  muster logs mnist\n"
+                "  muster logs -f mnist\n"
+                "  muster logs mnist --replica worker-1 --tail 20\n"
+                "  muster logs mnist --since 10m\n"
+                "  muster logs mnist --grep 'loss 0\\.[01]|Error'\n"
+                "  muster logs mnist --attempt 0\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct logs_options),

@@ -17,6 +17,7 @@
 #include "cli/mpi_rsh.h"
 #include "cli/mpi_wait.h"
 #include "cli/mpi_watch.h"
+#include "cli/program_path.h"
 #include "client/pod_config.h"
 #include "core/mpi.h"
 
@@ -25,7 +26,6 @@
 #define EXIT_NO_MPIRUN 127
 #define NO_MPIRUN_HINT                                                                             \
     "install MPI (Debian: openmpi-bin), or say where it is in spec.mpiConfig.home"
-#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 #define LOOPBACK_INTERFACE "lo"
 
 struct launch_options {
@@ -118,28 +118,6 @@ static const char *write_hostfile(struct arena *a, const struct launch_options *
 
 /* --- mpirun ---------------------------------------------------------------------------- */
 
-static bool is_program(const char *path)
-{
-    struct stat st;
-
-    return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-static const char *find_in_path(struct arena *a, const char *name)
-{
-    const char *dirs = getenv("PATH");
-
-    for (dirs = dirs ? dirs : DEFAULT_PATH; *dirs; dirs += *dirs == ':') {
-        size_t n = strcspn(dirs, ":");
-        const char *path = arena_printf(a, "%.*s/%s", (int)n, dirs, name);
-
-        if (n > 0 && is_program(path))
-            return path;
-        dirs += n;
-    }
-    return NULL;
-}
-
 /* If started by its full path, Open MPI expects to be installed under the same prefix in the
  * workers: only for users who specify it. */
 static const char *find_mpirun(struct cli *cli, const struct launch_options *o,
@@ -148,10 +126,10 @@ static const char *find_mpirun(struct cli *cli, const struct launch_options *o,
     const char *path = o->home ? arena_printf(&cli->arena, "%s/bin/mpirun", o->home) : NULL;
 
     *ret_name = path;
-    if (is_program(path))
+    if (program_is_executable(path))
         return path;
     *ret_name = "mpirun";
-    path = find_in_path(&cli->arena, "mpirun");
+    path = program_find(&cli->arena, "mpirun");
     if (path && o->home)
         talk_note(&cli->talk, "there is no %s/bin/mpirun here: using %s", o->home, path);
     if (path)

@@ -48,12 +48,12 @@ static const struct node_options defaults = {.listen = "127.0.0.1:0"};
 static const struct option_spec options[] = {
     OPTION_KUBECONFIG(struct node_options),
     OPTION_OF_TEXT(struct node_options, dir, "dir", "DIR",
-                   "data folder, for the pods (default: $MUSTER_HOME, else ~/.muster)"),
+                   "data folder for the pods (default: $MUSTER_HOME, else ~/.muster)"),
     OPTION_NODE_NAME(struct node_options),
     OPTION_OF_TEXT(
         struct node_options, listen, "listen", "ADDRESS:PORT",
-        "where pods' logs, exec and their kin are served as a kubelet serves them (default "
-        "127.0.0.1:0; port 0 picks a free one). Others reach it at ADDRESS"),
+        "where to serve logs, exec and so on like a kubelet, reachable for others (default "
+        "127.0.0.1:0; port 0 picks a free one)"),
     OPTIONS_NODE_LIMITS(struct node_options),
     OPTION_VERBOSE(struct node_options),
     {0},
@@ -267,8 +267,8 @@ const struct command command_node = {
     .name = "node",
     .args = "",
     .summary = "Run only this machine's agent, against an API server",
-    .help = "  muster up --only api --detach\n"
-            "  muster node --kubeconfig ~/.muster/kubeconfig --dir ~/.muster-node\n",
+    .examples = "  muster up --only api --detach\n"
+                "  muster node --kubeconfig ~/.muster/kubeconfig --dir ~/.muster-node\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct node_options),

@@ -49,10 +49,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_notebook = {
     .name = "notebook",
     .args = "",
-    .summary = "Install what Notebooks run",
-    .help = "  muster notebook --setup\n\n"
-            "Notebooks run the machine's jupyter-lab: the one in the daemon's PATH or virtual\n"
-            "environment, else the one this installs in ~/.local/share/muster/jupyter.\n",
+    .summary = "Install JupyterLab for Notebooks",
+    .examples = "  muster notebook --setup\n",
+    .help = "Notebooks run the machine's jupyter-lab: the one in the daemon's PATH or virtual\n"
+            "environment, otherwise the one this installs in ~/.local/share/muster/jupyter.\n",
     .options = options,
     .options_size = sizeof(struct notebook_options),
     .run = run,

@@ -21,11 +21,11 @@ static const struct rerun_options defaults = {.format = "yaml"};
 
 static const struct option_spec options[] = {
     OPTION_OF_TEXT(struct rerun_options, name, "name", "NAME",
-                   "of the new one (default: x-2, x-3 and so on)"),
+                   "name of the new one (default: x-2, x-3 and so on)"),
     OPTION_OF_FLAG(struct rerun_options, detach, "detach", "create it and return at once",
                    .letter = 'd'),
     OPTION_OF_FLAG(struct rerun_options, own, "own",
-                   "run another's job as you, not as its namespace's user: read it first"),
+                   "run another user's job as you, not as its namespace's user: read it first"),
     OPTION_DRY_RUN(struct rerun_options),
     OPTION_RAW(struct rerun_options),
     SESSION_OPTIONS(struct rerun_options, session),
@@ -142,10 +142,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_rerun = {
     .name = "rerun",
     .args = "JOB",
-    .summary = "Run a job once more, as a new one, and follow it",
-    .help = "  muster rerun mnist\n"
-            "  muster rerun mnist --name mnist-again --detach\n"
-            "  muster rerun mnist --dry-run >changed.yaml\n",
+    .summary = "Run a job again, as a new one, and follow it",
+    .examples = "  muster rerun mnist\n"
+                "  muster rerun mnist --name mnist-again --detach\n"
+                "  muster rerun mnist --dry-run >changed.yaml\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct rerun_options),

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "api/object.h"
 #include "cli/common_options.h"
@@ -17,6 +18,7 @@
 #include "cli/output.h"
 #include "cli/run_line.h"
 #include "cli/start.h"
+#include "cli/words.h"
 #include "core/job.h"
 
 struct run_options {
@@ -33,8 +35,8 @@ static const struct option_spec options[] = {
                    .letter = 'd'),
     OPTION_OF_FLAG(struct run_options, replace, "replace", "remove a job of the same name first"),
     OPTION_OF_FLAG(struct run_options, wait, "wait",
-                   "wait also for a job that can never fit on this machine"),
-    OPTION_OF_TEXT(struct run_options, name, "name", "NAME", "call the one job so"),
+                   "wait even for a job that can never fit on this machine"),
+    OPTION_OF_TEXT(struct run_options, name, "name", "NAME", "name of the job"),
     RUN_LINE_OPTIONS(struct run_options, line),
     OPTION_DRY_RUN(struct run_options),
     OPTION_RAW(struct run_options),
@@ -273,6 +275,22 @@ static void say_detached(const struct run *r)
     }
 }
 
+/* For people only: a script knows what it does next. */
+static void say_next_steps(const struct run *r, enum follow_end end)
+{
+    const struct talk *t = &r->cli->talk;
+    const char *name = r->jobs_len == 1 ? r->jobs[0].name : NULL;
+
+    if (!name || !isatty(STDERR_FILENO))
+        return;
+    if (end == FOLLOW_SUCCEEDED)
+        talk_hint(t, words("look around: muster logs %s   muster board %s   muster console"), name,
+                  name);
+    else if (end == FOLLOW_FAILED)
+        talk_hint(t, words("find out more: muster logs %s   muster events %s   muster export %s"),
+                  name, name, name);
+}
+
 static enum exit_code follow_jobs(struct run *r, struct err *err)
 {
     const struct follow_options how = {.prefix = true,
@@ -291,6 +309,7 @@ static enum exit_code follow_jobs(struct run *r, struct err *err)
                   r->jobs[0].name, r->file ? r->file : "...");
     if (end == FOLLOW_INTERRUPTED)
         say_detached(r);
+    say_next_steps(r, end);
     return follow_exit_code(end);
 }
 
@@ -302,6 +321,8 @@ static int load_command(struct run *r, const struct manifest_options *how, struc
 
     if (!r->options->name)
         r->base_name = name;
+    if (run_line_uses_python3(a, &r->options->line, r->command, how->set_folder))
+        talk_note(&r->cli->talk, "%s", words(USING_PYTHON3));
     job = run_line_job(a, &r->options->line, name, r->command, r->command_len, how->set_folder,
                        err);
     return job ? manifest_of_object(a, &r->cli->talk, "this command", job, how, &r->manifest, err)
@@ -464,21 +485,20 @@ const struct command command_run = {
     .name = "run",
     .args = "FILE | -- COMMAND...",
     .summary = "Run a command or the jobs of a file, and follow their replicas",
-    .help =
-        "  muster run --workers 4 -- python train.py --lr 0.1\n"
-        "  muster run --workers 2 --nproc 4 --gpus 4 --max-restarts 3 -- python train.py\n"
-        "  muster run --dry-run -- python train.py\n"
-        "  muster run job.yaml\n"
-        "  muster run --detach job.yaml\n"
-        "  muster run --replace --name second job.yaml\n"
-        "\n"
-        "The exit code is the job's: 0 when it succeeded, 3 when it failed, 7 when it can\n"
-        "never fit on this machine (--wait waits all the same). Ctrl-C detaches; the job goes "
-        "on. A job that is there already and is what the file says is followed.\n"
-        "A container without workingDir runs in the file's folder, a command in this one; on a\n"
-        "cluster (--kubeconfig, --context) where its image says. A command has your PATH and\n"
-        "Python environment. FILE may be a folder of manifests, or - for standard input.\n"
-        "Where muster is not up it is started.\n",
+    .examples = "  muster run --workers 4 -- python train.py --lr 0.1\n"
+                "  muster run --workers 2 --nproc 4 --gpus 4 --max-restarts 3 -- python train.py\n"
+                "  muster run --dry-run -- python train.py\n"
+                "  muster run job.yaml\n"
+                "  muster run --detach job.yaml\n"
+                "  muster run --replace --name second job.yaml\n",
+    .help = "The exit code is the job's: 0 if it succeeded, 3 if it failed, 7 if it can never\n"
+            "fit on this machine (--wait waits anyway). Ctrl-C detaches; the job keeps running.\n"
+            "An existing job that matches the file is followed.\n"
+            "A container without workingDir runs in the file's folder, a command in the current\n"
+            "one; on a cluster (--kubeconfig, --context) in its image's. A command gets your\n"
+            "PATH and Python environment. FILE may be a folder of manifests, or - for standard\n"
+            "input.\n"
+            "If muster is not up, it is started.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct run_options),

@@ -66,8 +66,8 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_scale = {
     .name = "scale",
     .args = "JOB N",
-    .summary = "Change how many replicas an elastic job trains with",
-    .help = "  muster scale mnist 4\n",
+    .summary = "Change the number of replicas of an elastic job",
+    .examples = "  muster scale mnist 4\n",
     .options = options,
     .options_size = sizeof(struct scale_options),
     .min_args = 2,

@@ -20,9 +20,9 @@ struct top_options {
 };
 
 static const struct option_spec options[] = {
-    OPTION_OF_FLAG(struct top_options, all, "all-namespaces", "replicas of every namespace",
+    OPTION_OF_FLAG(struct top_options, all, "all-namespaces", "replicas in every namespace",
                    .letter = 'A'),
-    OPTION_OF_FLAG(struct top_options, once, "once", "print it once, on a terminal too"),
+    OPTION_OF_FLAG(struct top_options, once, "once", "print once, even on a terminal"),
     SESSION_OPTIONS(struct top_options, session),
     {0},
 };
@@ -269,13 +269,11 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_top = {
     .name = "top",
     .args = "",
-    .summary = "Show what nodes and replicas use right now",
-    .help =
-        "  muster top\n"
-        "  muster top -A --once\n"
-        "\n"
-        "Goes on until Ctrl-C on a terminal; in a pipe it prints once. Percentages are of what\n"
-        "the node may hand out, and of a replica's limits.\n",
+    .summary = "Show the current usage of nodes and replicas",
+    .examples = "  muster top\n"
+                "  muster top -A --once\n",
+    .help = "Refreshes until Ctrl-C on a terminal; prints once into a pipe. Percentages are of\n"
+            "what the node offers, and of a replica's limits.\n",
     .options = options,
     .options_size = sizeof(struct top_options),
     .run = run,

@@ -37,7 +37,7 @@ struct ui_options {
 };
 
 static const struct option_spec options[] = {
-    OPTION_OF_FLAG(struct ui_options, all, "all-namespaces", "jobs of every namespace",
+    OPTION_OF_FLAG(struct ui_options, all, "all-namespaces", "jobs in every namespace",
                    .letter = 'A'),
     OPTION_OF_TEXT(struct ui_options, selector, "selector", "LABELS", "only jobs with these labels",
                    .letter = 'l'),
@@ -494,11 +494,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_ui = {
     .name = "ui",
     .args = "",
-    .summary = "Watch jobs, replicas and logs on the whole screen",
-    .help = "  muster ui\n"
-            "  muster ui -l team=nlp\n"
-            "\n"
-            "Arrows choose, Enter goes into a job and into a replica's log, Esc back, s stops, r\n"
+    .summary = "Watch jobs, replicas and logs in full screen",
+    .examples = "  muster ui\n"
+                "  muster ui -l team=nlp\n",
+    .help = "Arrows select, Enter opens a job and a replica's log, Esc goes back, s stops, r\n"
             "resumes, d removes (each asks first), q quits.\n",
     .options = options,
     .options_size = sizeof(struct ui_options),

@@ -36,11 +36,11 @@ static const char *const parts[] = {"api", NULL};
 
 static const struct option_spec options[] = {
     OPTION_OF_FLAG(struct up_options, detach, "detach",
-                   "return when it is ready; it goes on in the background", .letter = 'd'),
+                   "run in the background; return when it is ready", .letter = 'd'),
     OPTION_DIR(struct up_options),
     OPTION_OF_TEXT(struct up_options, listen, "listen", "ADDRESS:PORT",
                    "where to serve (default " DEFAULT_LISTEN
-                   ", or a free port where that is taken; port 0 picks a free one)"),
+                   ", or a free port if that is taken; port 0 picks a free one)"),
     OPTION_OF(OPTION_CHOICE, struct up_options, only, "only", "api",
               "only the API server; see 'muster help controller' and 'muster help node'",
               .values = parts),
@@ -51,10 +51,10 @@ static const struct option_spec options[] = {
     OPTION_OF(OPTION_LIST, struct up_options, volumes, "volume", "NAME=DIR",
               "folder of a PersistentVolumeClaim (or NAMESPACE/NAME=DIR); remembered"),
     OPTION_OF_TEXT(struct up_options, idle_after, "idle-after", "TIME",
-                   "call a Notebook or TensorBoard idle that nobody has used for so long (default "
+                   "consider a Notebook or TensorBoard idle after this time without use (default "
                    "1h; 0: never)"),
     OPTION_OF_TEXT(struct up_options, reclaim_after, "reclaim-after", "TIME",
-                   "and remove its pod after so long (default 24h; 0: never)"),
+                   "remove the pod of one unused for this long (default 24h; 0: never)"),
     OPTION_VERBOSE(struct up_options),
     {0},
 };
@@ -270,12 +270,10 @@ const struct command command_up = {
     .name = "up",
     .args = "",
     .summary = "Start everything on this machine",
-    .help =
-        "  muster up --detach\n"
-        "  muster up --listen 127.0.0.1:0 --dir /tmp/try\n"
-        "\n"
-        "Stops at Ctrl-C or 'muster down'. Training that runs goes on, and is found again at the\n"
-        "next start.\n",
+    .examples = "  muster up --detach\n"
+                "  muster up --listen 127.0.0.1:0 --dir /tmp/try\n",
+    .help = "Stops at Ctrl-C or 'muster down'. Running training continues, and is found again\n"
+            "at the next start.\n",
     .options = options,
     .options_size = sizeof(struct up_options),
     .run = run,

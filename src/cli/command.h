@@ -29,9 +29,10 @@ struct cli {
 
 struct command {
     const char *name;
-    const char *args;    /* "FILE", for the usage line; "" when none */
-    const char *summary; /* for the list of commands */
-    const char *help;    /* examples first; ends with a newline */
+    const char *args;     /* "FILE", for the usage line; "" when none */
+    const char *summary;  /* for the list of commands */
+    const char *examples; /* lines */
+    const char *help;     /* after them: lines, or NULL; translated (words.h) */
     const struct option_spec *options;
     const void *defaults; /* options_size bytes, NULL: zeroes */
     size_t options_size;

@@ -92,10 +92,12 @@ void command_print_help(const struct command *c, struct buf *out)
         print_overview(out);
         return;
     }
-    buf_addf(out, "muster %s%s%s%s\n\n%s.\n\n", c->name, *c->args ? " " : "", c->args,
-             c->options ? " [OPTIONS]" : "", words(c->summary));
+    buf_addf(out, "muster %s%s%s%s\n\n%s%s\n\n", c->name, *c->args ? " " : "", c->args,
+             c->options ? " [OPTIONS]" : "", words(c->summary), words("."));
+    if (c->examples)
+        buf_addf(out, "%s\n", c->examples);
     if (c->help)
-        buf_addf(out, "%s\n", c->help);
+        buf_addf(out, "%s\n", words(c->help));
     buf_adds(out, words("Options:\n"));
     options_help(c->options, out);
 }

@@ -180,6 +180,16 @@ static int take_lock(int fd)
     return 0;
 }
 
+bool home_is_service_up(struct arena *a)
+{
+    struct home_holder holder;
+    struct home home;
+    auto_err err = ERR_INIT;
+
+    return home_locate(a, SERVICE_FOLDER, &home, &err) == 0 &&
+           home_find_holder(&home, &holder, &err) > 0;
+}
+
 /* In place and always of the same length: on a full disk an emptied file could not be written
  * again. */
 static int write_lock(int fd, const char *text)

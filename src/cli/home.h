@@ -30,6 +30,10 @@ struct home_holder {
     char address[HOME_ADDRESS_SIZE]; /* "127.0.0.1:7447"; "" while it is starting */
 };
 
+/* The data folder of the system service (deploy/systemd), which only root can look into. */
+#define SERVICE_FOLDER "/var/lib/muster"
+bool home_is_service_up(struct arena *a);
+
 /* Takes the lock until the descriptor is closed. If taken: ERR_CONFLICT that names the holder. */
 int home_lock(const struct home *h, int *ret_fd, struct err *err) must_check;
 /* Publishes our pid and address. */

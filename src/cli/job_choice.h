@@ -11,12 +11,12 @@ struct job_choice {
 
 /* clang-format off */
 #define JOB_CHOICE_OPTIONS(own, member, what) \
-    OPTION_OF_FLAG(own, member.all, "all", "every job of the namespace"), \
+    OPTION_OF_FLAG(own, member.all, "all", "every job in the namespace"), \
     OPTION_OF_TEXT(own, member.selector, "selector", "LABELS", "every job with these labels", \
                    .letter = 'l'), \
     OPTION_OF_FLAG(own, member.yes, "yes", "do not ask about --all and --selector", \
                    .letter = 'y'), \
-    OPTION_OF_FLAG(own, member.dry_run, "dry-run", "only say what would be " what)
+    OPTION_OF_FLAG(own, member.dry_run, "dry-run", "only print what would be " what)
 /* clang-format on */
 
 typedef int job_choice_fn(void *arg, struct session *s, const struct kind *k,

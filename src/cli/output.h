@@ -10,7 +10,7 @@ extern const char *const output_formats[];
 #define OUTPUT_FORMAT_NAMES "table|wide|json|yaml|name|jsonpath=PATH"
 /* own has the member format. */
 #define OPTION_OUTPUT(own)                                                                         \
-    OPTION_OF(OPTION_CHOICE, own, format, "output", OUTPUT_FORMAT_NAMES, "how to print them",      \
+    OPTION_OF(OPTION_CHOICE, own, format, "output", OUTPUT_FORMAT_NAMES, "output format",          \
               .letter = 'o', .values = output_formats)
 
 /* 1: printed; 0: the format is a table, which is up to the command; negative: the path of
@@ -20,7 +20,7 @@ int output_list(const char *format, const struct json *list, struct err *err) mu
 #define OPTION_DRY_RUN(own)                                                                        \
     OPTION_OF_FLAG(own, dry_run, "dry-run", "only print what would be created"),                   \
         OPTION_OF(OPTION_CHOICE, own, format, "output", "yaml|json",                               \
-                  "how --dry-run prints it (default yaml)", .letter = 'o',                         \
+                  "output format of --dry-run (default yaml)", .letter = 'o',                      \
                   .values = output_manifest_formats)
 extern const char *const output_manifest_formats[];
 void output_manifest(const char *format, const struct manifest *m);

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "cli/program_path.h"
 
 /* Leaves room for what pod names add. */
 #define NAME_LIMIT 40
@@ -370,10 +371,33 @@ static int add_labels(struct line *l, struct json *metadata, struct err *err)
     return 0;
 }
 
+bool run_line_uses_python3(struct arena *a, const struct run_line_options *o,
+                           const char *const *command, bool here)
+{
+    return here && strcmp(command[0], "python") == 0 && !is_set(o, "PATH") &&
+           !program_find(a, "python") && program_find(a, "python3");
+}
+
+static const char *const *with_python3(struct arena *a, const char *const *command, size_t len)
+{
+    const char **copy = arena_alloc(a, (len + 1) * sizeof(*copy));
+
+    if (!copy)
+        return command;
+    memcpy(copy, command, len * sizeof(*copy));
+    copy[0] = "python3";
+    return copy;
+}
+
 struct json *run_line_job(struct arena *a, const struct run_line_options *o, const char *name,
                           const char *const *command, size_t len, bool here, struct err *err)
 {
-    struct line l = {.arena = a, .options = o, .command = command, .len = len, .here = here};
+    bool python3 = run_line_uses_python3(a, o, command, here);
+    struct line l = {.arena = a,
+                     .options = o,
+                     .command = python3 ? with_python3(a, command, len) : command,
+                     .len = len,
+                     .here = here};
     struct json *job = json_new_object(a), *metadata, *pod, *container;
     int r;
 

@@ -22,21 +22,21 @@ struct run_line_options {
                   "replicas of the command (default 1); each gets RANK, WORLD_SIZE, MASTER_ADDR", \
                   .least = 1), \
     OPTION_OF_INT(own, member.nproc, "nproc", "P", \
-                  "processes in each, started by torchrun (with --mpi by mpirun)", .least = 1), \
-    OPTION_OF_INT(own, member.gpus, "gpus", "G", "GPUs of each"), \
-    OPTION_OF_TEXT(own, member.cpus, "cpus", "N", "CPUs that each asks for, like 2 or 500m"), \
-    OPTION_OF_TEXT(own, member.memory, "memory", "SIZE", "memory that each asks for, like 4Gi"), \
+                  "processes per replica, started by torchrun (with --mpi by mpirun)", .least = 1), \
+    OPTION_OF_INT(own, member.gpus, "gpus", "G", "GPUs per replica"), \
+    OPTION_OF_TEXT(own, member.cpus, "cpus", "N", "CPUs per replica, like 2 or 500m"), \
+    OPTION_OF_TEXT(own, member.memory, "memory", "SIZE", "memory per replica, like 4Gi"), \
     OPTION_OF_INT(own, member.max_restarts, "max-restarts", "R", \
-                  "start all again after a failure, at most R times"), \
+                  "restart all after a failure, at most R times"), \
     OPTION_OF(OPTION_LIST, own, member.env, "env", "KEY=VALUE", \
-              "set a variable; KEY alone copies yours", .letter = 'e'), \
+              "set an environment variable; KEY alone copies yours", .letter = 'e'), \
     OPTION_OF(OPTION_LIST, own, member.volumes, "volume", "NAME:PATH", \
-              "mount a PersistentVolumeClaim, or a folder (/DIR:PATH); :ro at the end: read only"), \
+              "mount a PersistentVolumeClaim, or a folder (/DIR:PATH); append :ro for read-only"), \
     OPTION_OF(OPTION_LIST, own, member.labels, "label", "KEY=VALUE", "label the job", \
               .letter = 'l'), \
     OPTION_OF_TEXT(own, member.queue, "queue", "NAME", "wait in this queue"), \
-    OPTION_OF_TEXT(own, member.image, "image", "IMAGE", "of the containers, on a cluster"), \
-    OPTION_OF_FLAG(own, member.mpi, "mpi", "an MPI program: an MPIJob")
+    OPTION_OF_TEXT(own, member.image, "image", "IMAGE", "container image, on a cluster"), \
+    OPTION_OF_FLAG(own, member.mpi, "mpi", "run an MPI program, as an MPIJob")
 /* clang-format on */
 
 /* The first of these options that was given, for an error; or NULL. */
@@ -44,6 +44,12 @@ const char *run_line_given(const struct run_line_options *o);
 
 /* "train" for [python, train.py]; a valid job name. In the arena. */
 const char *run_line_name(struct arena *a, const char *const *command, size_t len);
+
+#define USING_PYTHON3 "python is not installed: using python3"
+/* Whether the job runs python3 in place of `python`, which is not installed here: so it is on a
+ * bare Debian. */
+bool run_line_uses_python3(struct arena *a, const struct run_line_options *o,
+                           const char *const *command, bool here);
 
 /* here: programs run on this machine, with the caller's PATH and Python environment. NULL with err
  * set: an option's value is invalid. */

@@ -37,9 +37,12 @@ static int own_kubeconfig(struct cli *cli, const char *dir, const char **ret, st
         return r;
     if (r == 0) {
         err_set(err, ERR_UNAVAILABLE, words("muster is not up (data folder %s)"), home.dir);
-        err_hint(err,
-                 words("start it with: muster up --detach; or --context NAME for a cluster of your "
-                       "kubeconfig"));
+        if (home_is_service_up(&cli->arena))
+            err_hint(err, words("the system service is up: use --dir %s, or export MUSTER_HOME=%s"),
+                     SERVICE_FOLDER, SERVICE_FOLDER);
+        else
+            err_hint(err, words("start it with: muster up --detach; or --context NAME for a "
+                                "cluster of your kubeconfig"));
         return -ENOENT;
     }
     *ret = home.kubeconfig_path;

@@ -30,7 +30,7 @@ int session_find_cluster(struct cli *cli, const struct session_options *options,
     OPTION_OF_TEXT(own, member.dir, "dir", "DIR", \
                    "data folder (default: $MUSTER_HOME, else ~/.muster)"), \
     OPTION_OF_TEXT(own, member.context, "context", "NAME", \
-                   "use this one of the kubeconfig ($KUBECONFIG, else ~/.kube/config)"), \
+                   "use this context of the kubeconfig ($KUBECONFIG, else ~/.kube/config)"), \
     OPTION_OF_TEXT(own, member.kubeconfig, "kubeconfig", "FILE", \
                    "use this server instead of the data folder's")
 /* clang-format on */

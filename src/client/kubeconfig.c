@@ -326,7 +326,7 @@ static int check_plugin(struct reader *r, const struct json *exec)
         return fail(r, mode ? mode : exec,
                     "exec.interactiveMode must be Never, IfAvailable or Always");
     if (strcmp(text, "Always") == 0 && !isatty(STDIN_FILENO))
-        return fail(r, mode, "exec.interactiveMode is Always, and here is no terminal");
+        return fail(r, mode, "exec.interactiveMode is Always, but there is no terminal");
     return 0;
 }
 
@@ -360,8 +360,7 @@ static int read_user(struct reader *r, const struct json *user, const struct jso
                                               "as-user-extra", NULL};
     const struct json *exec = json_get(user, "exec");
     int rc = refuse(r, user, unsupported,
-                    "use a token, a client certificate or an exec plugin of the user that is "
-                    "meant");
+                    "use a token, a client certificate or an exec plugin of the intended user");
 
     if (rc == 0)
         rc = read_token(r, user, ret);
@@ -374,7 +373,8 @@ static int read_user(struct reader *r, const struct json *user, const struct jso
     if (rc < 0)
         return rc;
     if (!ret->reach.cert_pem != !ret->reach.key_pem)
-        return fail(r, user, "client-certificate and client-key come together or not at all");
+        return fail(r, user,
+                    "client-certificate and client-key must both be set or both be absent");
     if (json_get_string(user, "username", NULL)) {
         ret->username = arena_strdup(r->arena, json_get_string(user, "username", ""));
         ret->password = arena_strdup(r->arena, json_get_string(user, "password", ""));
@@ -525,7 +525,7 @@ int kubeconfig_load(struct arena *a, const char *paths, const char *context,
         at += *at == ':';
     }
     if (rc == 0 && r.count == 0)
-        rc = err_set(err, ERR_NOT_FOUND, "%s: none of these files is there", paths);
+        rc = err_set(err, ERR_NOT_FOUND, "%s: none of these files exists", paths);
     if (rc == 0)
         rc = finish(&r, context, ret);
     arena_release(&scratch);

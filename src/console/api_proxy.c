@@ -233,7 +233,7 @@ static int check_request(const struct httpd_request *http, struct err *err)
     if (http->too_large)
         return err_set(err, ERR_TOO_LARGE, "the request is too large");
     if (!origin_is_printable(http->path) || !origin_is_printable(http->query))
-        return err_set(err, ERR_BAD_REQUEST, "the path has odd characters in it");
+        return err_set(err, ERR_BAD_REQUEST, "the path contains invalid characters");
     return 0;
 }
 
@@ -290,7 +290,7 @@ void api_proxy_handle(struct api_proxy *p, struct httpd_request *http, const cha
     if (check_request(http, &err) == 0) {
         x = exchange_new(p, http);
         if (!x)
-            (void)err_set(&err, ERR_TOO_MANY_REQUESTS, "too many requests at a time");
+            (void)err_set(&err, ERR_TOO_MANY_REQUESTS, "too many concurrent requests");
     }
     if (!x) {
         origin_refuse(http, &err);

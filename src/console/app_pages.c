@@ -43,7 +43,7 @@ static const char *state_text(struct arena *a, const struct app_kind *kind, cons
                             "merge -p '{\"spec\":{\"suspend\":false}}'",
                             object_namespace(app), kind->job->kind->singular, object_name(app));
     if (strcmp(phase, "Paused") == 0)
-        return "Nobody had used it for long, so its pod was removed. It is being started again.";
+        return "It was not used for long, so its pod was removed. It is being started again.";
     if (*message)
         return message;
     return "It is being started.";
@@ -63,7 +63,7 @@ static void write_page(struct buf *out, const char *what, const char *title, con
     html_escape(out, phase);
     buf_adds(out, "</b></p><p>");
     html_escape(out, text);
-    buf_adds(out, "</p><p>This page looks again by itself.</p></html>");
+    buf_adds(out, "</p><p>This page reloads by itself.</p></html>");
 }
 
 static void write_status(struct buf *out, struct arena *a, const char *what, const char *title,

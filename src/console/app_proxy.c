@@ -306,7 +306,7 @@ static void begin_answer(struct exchange *x)
 static void end_answer(struct exchange *x, bool broken)
 {
     if (x->http) {
-        fail_with_state(x, 502, "It does not answer as it should; see the log of its pod.");
+        fail_with_state(x, 502, "It gave an invalid answer; see the log of its pod.");
         return;
     }
     x->over = true;
@@ -358,7 +358,7 @@ static bool pull_body(struct exchange *x)
     ssize_t n = room ? x->pulled->ops->read(x->pulled, room, READ_BYTES) : STREAM_BROKEN;
 
     if (n == STREAM_BROKEN) {
-        fail_with_state(x, 503, "The request was not sent to its end.");
+        fail_with_state(x, 503, "The request was not sent completely.");
         return false;
     }
     if (n == STREAM_END)
@@ -483,7 +483,7 @@ static void begin_tunnel(struct exchange *x, const char *address)
     int fd = x->fd > 0 ? x->fd : 0;
 
     if (!to.url) {
-        fail_with_state(x, 503, "There is no memory for another connection.");
+        fail_with_state(x, 503, "There is not enough memory for another connection.");
         return;
     }
     x->fd = -1;
@@ -504,7 +504,7 @@ static void talk(struct exchange *x)
     x->watched = LOOP_WRITABLE;
     x->watch = loop_fd_watch(x->proxy->loop, x->fd, x->watched, on_socket, x);
     if (!x->watch)
-        fail_with_state(x, 503, "There is no memory for another connection.");
+        fail_with_state(x, 503, "There is not enough memory for another connection.");
     else
         wait_at_most(x, ANSWER_WAIT_MS);
 }
@@ -554,8 +554,8 @@ static void on_dialled(void *arg, int fd, const char *token)
     if (fd == -EPERM) {
         fail_with_state(x, 503,
                         arena_printf(&x->http->arena,
-                                     "Another program of this machine listens on its port %u. It "
-                                     "is not asked; this one is shown when the port is free.",
+                                     "Another program on this machine listens on its port %u. This "
+                                     "one is shown when the port is free.",
                                      x->port));
     } else if (fd < 0) {
         fail_with_state(x, 503, "It is starting and does not answer yet.");
@@ -574,7 +574,7 @@ static void dial_pod(struct exchange *x, const struct json *pod)
 
     x->dial = node->ops->dial(node, &which, x->port, on_dialled, x);
     if (!x->dial)
-        fail_with_state(x, 503, "There is no memory for another connection.");
+        fail_with_state(x, 503, "There is not enough memory for another connection.");
 }
 
 /* --- finding the pod -------------------------------------------------------------------------- */
@@ -615,7 +615,7 @@ static void got_pod(void *arg, const struct json *pod, const struct err *err)
     }
     if (err || object_is_deleting(pod) ||
         (x->place.kind && !object_is_controlled_by(pod, object_uid(x->app)))) {
-        fail_with_state(x, 503, "It is starting: its pod is not there yet.");
+        fail_with_state(x, 503, "It is starting: its pod does not exist yet.");
         return;
     }
     if (x->place.kind && x->place.kind->runs_code &&
@@ -767,7 +767,7 @@ static int parse_path(struct arena *a, const char *path, struct app_place *ret, 
                        kind ? "/NAMESPACE/NAME/" : "/NAMESPACE/pods/NAME/PORT/");
     if (!origin_is_printable(path) || has_dot_segment(ret->rest))
         return err_set(err, ERR_BAD_REQUEST,
-                       "the path must not contain \".\" or \"..\" or odd characters");
+                       "the path must not contain \".\" or \"..\" or invalid characters");
     return 0;
 }
 
@@ -815,7 +815,7 @@ static int check_request(struct exchange *x, struct err *err)
 
     x->port = x->place.port;
     if (rc == 0 && !origin_is_printable(m->http->query))
-        rc = err_set(err, ERR_BAD_REQUEST, "the query must not contain odd characters");
+        rc = err_set(err, ERR_BAD_REQUEST, "the query must not contain invalid characters");
     if (rc == 0 && !is_allowed_method(m->http->method))
         rc = err_set(err, ERR_METHOD_NOT_ALLOWED,
                      "only GET, HEAD, POST, PUT, PATCH and DELETE are allowed here");
@@ -888,7 +888,7 @@ void app_proxy_handle(void *arg, const struct mount_request *m)
     auto_err err = ERR_INIT;
 
     if (!x) {
-        err_set(&err, ERR_TOO_MANY_REQUESTS, "too many requests to programs at a time");
+        err_set(&err, ERR_TOO_MANY_REQUESTS, "too many concurrent requests to programs");
         origin_refuse(m->http, &err);
         return;
     }

@@ -314,7 +314,7 @@ int board_cache_ask(struct board_cache *s, const char *uid, const struct log_fol
 
     if (!sb)
         return err_set(err, ERR_TOO_MANY_REQUESTS,
-                       "the curves of too many jobs are being looked at: try again");
+                       "the curves of too many jobs are in use: try again");
     q->next = NULL;
     *sb->last = q;
     sb->last = &q->next;

@@ -351,7 +351,7 @@ static int may_get(const struct request *r, const struct mount_request *m, struc
 {
     if (r->own_transport || m->may(m, "get", r->kind->group, r->kind->plural, r->ns, r->name))
         return 0;
-    return err_set(err, ERR_FORBIDDEN, "%s.%s \"%s\" is forbidden: who asks may not get it",
+    return err_set(err, ERR_FORBIDDEN, "%s.%s \"%s\" is forbidden: you may not get it",
                    r->kind->plural, r->kind->group, r->name);
 }
 
@@ -413,7 +413,7 @@ static void start_several(struct request *r, const struct mount_request *m)
         bundle_free(r->bundle);
         r->bundle = NULL;
         err_set(&r->err, ERR_TOO_MANY_REQUESTS,
-                "too many questions about curves at a time: ask for at most %u jobs",
+                "too many concurrent questions about curves: ask for at most %u jobs",
                 BUNDLE_JOBS_LIMIT);
         fail(r, &r->err);
         return;
@@ -461,7 +461,7 @@ void curves_handle(void *arg, const struct mount_request *m)
         err_set(&err, ERR_UNAVAILABLE, "out of memory");
         fail(r, &err);
     } else if (!r) {
-        err_set(&err, ERR_TOO_MANY_REQUESTS, "too many questions about curves at a time");
+        err_set(&err, ERR_TOO_MANY_REQUESTS, "too many concurrent questions about curves");
         reply_err(m->http, &err);
     } else if (begin(r, m, m->http->path + strlen(api), &r->err) < 0) {
         fail(r, &r->err);

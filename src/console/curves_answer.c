@@ -237,7 +237,7 @@ static const struct tag *one_scalar(const struct board *b, const struct curves_a
     if (tag && tag->kind == TAG_SCALAR)
         return tag;
     if (!ask->tag)
-        err_set(err, ERR_BAD_REQUEST, "tag: say which one");
+        err_set(err, ERR_BAD_REQUEST, "tag: name one");
     else
         err_set(err, ERR_NOT_FOUND, "run \"%.200s\" has no scalars named \"%.200s\"", name,
                 ask->tag);

@@ -25,7 +25,7 @@ static const struct tag *one_tag(const struct board *b, const struct curves_ask 
     if (tag && tag->kind == kind)
         return tag;
     if (!ask->tag)
-        err_set(err, ERR_BAD_REQUEST, "tag: say which one");
+        err_set(err, ERR_BAD_REQUEST, "tag: name one");
     else
         err_set(err, ERR_NOT_FOUND, "run \"%.200s\" has no %s tag named \"%.200s\"", name,
                 tag_kind_name(kind), ask->tag);

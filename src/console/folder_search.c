@@ -34,8 +34,8 @@ static int no_folder(const struct folder_search *s, const char *claim, struct er
                   claim);
     if (s->volumes)
         err_hint(err,
-                 "mount it there and give the console --volume %s/%s=FOLDER, or make a TensorBoard "
-                 "of it",
+                 "mount it there and give the console --volume %s/%s=FOLDER, or create a "
+                 "TensorBoard for it",
                  s->ns, claim);
     else
         err_hint(err, "it gets one when a pod uses it");

@@ -179,8 +179,7 @@ static void subscribe(struct live_tab *t, unsigned id, const char *op, const str
     s->first = true;
     s->credit = json_get_int(message, "credit", 0);
     if (!s->ops || !s->path) {
-        live_send_error(s, 400, "BadRequest",
-                        "a subscription is a watch or logs, of a path of the API");
+        live_send_error(s, 400, "BadRequest", "a subscription is a watch or logs of an API path");
         live_sub_free(s);
         return;
     }
@@ -207,7 +206,7 @@ static void take_op(struct live_tab *t, const struct json *message)
             s->ops->credit(s, json_get_int(message, "bytes", 0));
     } else if (!has_id || s) {
         send_error(t, s ? s->id : 0, 400, "BadRequest",
-                   "each subscription has an id of its own, a number from 1");
+                   "each subscription needs its own id, a number from 1");
     } else if (t->subs_len >= LIVE_SUBSCRIPTIONS_LIMIT) {
         send_error(t, (unsigned)id, 429, "TooManyRequests", "this tab has too many subscriptions");
     } else {
@@ -404,7 +403,7 @@ void live_handle(void *arg, const struct mount_request *r)
     const char *key, *offered;
 
     if (strcmp(r->http->path, LIVE_PREFIX) != 0 || !asks_for_websocket(r->http, &key)) {
-        refuse(r->http, 400, "a WebSocket is opened here\n");
+        refuse(r->http, 400, "this path is for WebSockets\n");
         return;
     }
     if (!has_place(h, r))

@@ -87,7 +87,7 @@ static void take_page(struct live_sub *s, const struct api_reply *reply)
 
     if (!json_is(json_get(list, "items"), JSON_ARRAY) || !*version) {
         begin_anew(s);
-        live_send_error(s, 500, "InternalError", "this is no list that can be watched");
+        live_send_error(s, 500, "InternalError", "this is not a list that can be watched");
     } else {
         set_text(&s->more, json_get_string(metadata, "continue", ""));
         if (!s->more)

@@ -122,7 +122,7 @@ static void on_who(void *arg, const struct api_reply *reply)
                           * the other */
         ask_who(s);
     } else if (reply->status == 401) {
-        not_signed_in(s, ERR_UNAUTHORIZED, "the API server does not know this token");
+        not_signed_in(s, ERR_UNAUTHORIZED, "the API server does not accept this token");
     } else {
         const char *text = arena_printf(
             &a, "the API server does not say whose this token is: %.300s",
@@ -171,7 +171,7 @@ static void begin_sign_in(struct standalone_console *r, struct httpd_request *ht
     if (!t) {
         free(s);
         free(token);
-        origin_refuse_with(http, ERR_TOO_MANY_REQUESTS, "too many sign in at a time");
+        origin_refuse_with(http, ERR_TOO_MANY_REQUESTS, "too many concurrent sign-ins");
         return;
     }
     *s = (struct sign_in){.console = r, .http = http, .transport = t, .token = token};
@@ -195,7 +195,7 @@ static void sign_in(struct request *q)
     else if (is_token(token))
         begin_sign_in(q->console, http, strdup(token));
     else
-        origin_refuse_with(http, ERR_UNAUTHORIZED, "this is no token");
+        origin_refuse_with(http, ERR_UNAUTHORIZED, "this is not a token");
 }
 
 /* Whatever the session has open ends with it, except for the request that ends it. */
@@ -407,10 +407,9 @@ static void handle(void *arg, struct httpd_request *http)
         return;
     }
     if (wants_to_impersonate(http)) {
-        origin_refuse_with(
-            http, ERR_BAD_REQUEST,
-            "this console asks as who signed in: send Impersonate headers to the API server "
-            "itself");
+        origin_refuse_with(http, ERR_BAD_REQUEST,
+                           "this console acts as the signed-in user: send Impersonate headers to "
+                           "the API server itself");
         return;
     }
     while (i < ELEMS(paths) && !fits(i, http))

@@ -88,16 +88,16 @@ static void fail_errno(struct op *op, int rc)
         enum err_reason reason;
         const char *why;
     } known[] = {
-        {-ENOENT, ERR_NOT_FOUND, "it is not there"},
-        {-ENOTDIR, ERR_NOT_FOUND, "a part of its path is no folder"},
+        {-ENOENT, ERR_NOT_FOUND, "it does not exist"},
+        {-ENOTDIR, ERR_NOT_FOUND, "a part of its path is not a folder"},
         {-EXDEV, ERR_FORBIDDEN, "it leads out of the volume"},
         {-ELOOP, ERR_FORBIDDEN, "it leads through links that cannot be followed"},
         {-EACCES, ERR_FORBIDDEN, "the user muster runs as may not do that"},
         {-EPERM, ERR_FORBIDDEN, "the user muster runs as may not do that"},
         {-EROFS, ERR_FORBIDDEN, "the volume is read-only"},
-        {-EEXIST, ERR_ALREADY_EXISTS, "it is there already"},
-        {-EISDIR, ERR_ALREADY_EXISTS, "a folder of that name is there already"},
-        {-EINVAL, ERR_BAD_REQUEST, "it is no plain file, or no name of one"},
+        {-EEXIST, ERR_ALREADY_EXISTS, "it already exists"},
+        {-EISDIR, ERR_ALREADY_EXISTS, "a folder of that name already exists"},
+        {-EINVAL, ERR_BAD_REQUEST, "it is not a regular file, or not a valid name"},
         {-ENAMETOOLONG, ERR_BAD_REQUEST, "its name is too long"},
         {-ENOSPC, ERR_UNAVAILABLE, "the disk is full"},
         {-EDQUOT, ERR_UNAVAILABLE, "the disk's quota is used up"},
@@ -276,7 +276,7 @@ static void take_body(struct op *op)
                                         BLOCK_BYTES - op->block_len);
 
         if (n == STREAM_BROKEN) {
-            fail_with(op, ERR_BAD_REQUEST, "the body was not sent to its end");
+            fail_with(op, ERR_BAD_REQUEST, "the body was not sent completely");
             return;
         }
         if (n == 0 && op->block_len == 0)
@@ -436,7 +436,7 @@ static int parse(struct op *op, const struct httpd_request *http, struct err *er
     if (http->too_large || http->pulled_len > VOLUMES_UPLOAD_LIMIT_BYTES)
         return err_set(err, ERR_TOO_LARGE, "a file may have 16 GiB here");
     if (op->kind == OP_PUT && http->body_len > 0 && !http->pulled_len)
-        return err_set(err, ERR_BAD_REQUEST, "the length of a file must be said (Content-Length)");
+        return err_set(err, ERR_BAD_REQUEST, "the length of a file is required (Content-Length)");
     return 0;
 }
 
@@ -463,7 +463,7 @@ void volumes_handle(void *arg, const struct mount_request *m)
     auto_err err = ERR_INIT;
 
     if (!op) {
-        origin_refuse_with(m->http, ERR_TOO_MANY_REQUESTS, "too many files at a time");
+        origin_refuse_with(m->http, ERR_TOO_MANY_REQUESTS, "too many concurrent files");
         return;
     }
     op->volumes = v;

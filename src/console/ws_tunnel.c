@@ -151,7 +151,7 @@ int ws_handshake_add(struct buf *out, struct httpd_request *http, struct err *er
     if (strcmp(http->method, "GET") != 0 || !key || !origin_is_printable(key) || !version ||
         strcmp(version, "13") != 0 || !protocols || !is_field_value(protocols) ||
         !origin_is_printable(http->path) || !origin_is_printable(http->query))
-        return err_set(err, ERR_BAD_REQUEST, "this is no handshake of a WebSocket");
+        return err_set(err, ERR_BAD_REQUEST, "this is not a WebSocket handshake");
     buf_addf(out,
              "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
              "Sec-WebSocket-Key: %s\r\n",
@@ -207,9 +207,9 @@ void ws_tunnel_start(struct ws_tunnels *all, struct httpd_request *http, struct 
     if (!e) {
         if (what->fd > 0)
             (void)close(what->fd);
-        origin_refuse_with(http, ERR_TOO_MANY_REQUESTS,
-                           "too many WebSockets are open: close some, also those of others of "
-                           "your account and of this program");
+        origin_refuse_with(
+            http, ERR_TOO_MANY_REQUESTS,
+            "too many WebSockets are open: close some of your account or of this program");
         return;
     }
     httpd_on_gone(http, on_gone, e);

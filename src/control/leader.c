@@ -34,7 +34,7 @@ static void next_turn(struct leader *l)
 {
     l->timer = clock_start(l->o.clock, TURN_MS, turn, l);
     if (!l->timer)
-        log_error("lease %s: out of memory: nobody renews it from here", l->name);
+        log_error("lease %s: out of memory: it is not renewed any more", l->name);
 }
 
 static void set_leads(struct leader *l, bool leads)

@@ -139,7 +139,7 @@ static void put_event(struct box *b, const struct json *event)
     if (packed)
         b->events[b->events_len++] = packed;
     else
-        log_warn("notification %s: more happens than can be told of: %s of %s is not", b->key,
+        log_warn("notification %s: too many events: %s of %s is not sent", b->key,
                  json_get_string(event, "phase", ""), json_get_string(event, "name", ""));
 }
 

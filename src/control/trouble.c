@@ -30,5 +30,5 @@ void trouble_say(struct trouble *t, const struct kind *k, const struct err *err)
     t->said[t->next].hash = hash;
     t->said[t->next].at_ms = now_ms;
     t->next = (t->next + 1) % TROUBLE_REMEMBERED;
-    log_warn("cannot follow %s, will go on trying: %s", k->plural, err->text);
+    log_warn("cannot follow %s, will keep trying: %s", k->plural, err->text);
 }

@@ -57,7 +57,7 @@ void far_refusal(const struct far_node *n, int status, const char *text, size_t 
     if (status == 0)
         (void)err_set(err, ERR_UNAVAILABLE, "%s does not answer: %s", n->who, said);
     else if (status == 401 || status == 403) /* we lack the right, not the caller */
-        (void)err_set(err, ERR_UNAVAILABLE, "%s does not let the API server ask: %s", n->who, said);
+        (void)err_set(err, ERR_UNAVAILABLE, "%s refuses the API server: %s", n->who, said);
     else
         (void)err_set(err, err_reason_from_code(status, ERR_UNAVAILABLE), "%s",
                       *said ? said : "the node gave no reason");
@@ -68,7 +68,7 @@ int far_may_ask(const struct far *f, struct err *err)
     if (f->stopped)
         return err_set(err, ERR_UNAVAILABLE, "the server is stopping");
     if (f->asks >= FAR_ASKS_LIMIT)
-        return err_set(err, ERR_TOO_MANY_REQUESTS, "%u questions to nodes are under way already",
+        return err_set(err, ERR_TOO_MANY_REQUESTS, "%u requests to nodes are already under way",
                        FAR_ASKS_LIMIT);
     return 0;
 }
@@ -599,7 +599,7 @@ static struct node *find(struct node_directory *d, const struct json *node, stru
 
     if (!write_url(node, url, sizeof(url)) || !ca || !*ca) {
         (void)err_set(err, ERR_NOT_FOUND,
-                      "node \"%s\" tells no endpoint for it in status.addresses, "
+                      "node \"%s\" has no endpoint for it in status.addresses, "
                       "status.daemonEndpoints and the annotation " ANNOTATION_NODE_CA
                       ", as muster node does",
                       name);

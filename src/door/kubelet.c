@@ -251,7 +251,7 @@ static void answer_samples(struct visit *v)
         rc = query_number(a, v->http->query, "step", 0, INT64_MAX, 0, &q.step_ms, &err);
     buf_addc(&text, '{');
     if (rc == 0 && !door_samples(v->kubelet->node, v->words_len ? &pod : NULL, &q, &text))
-        rc = err_set(&err, ERR_NOT_FOUND, "no samples were kept of it");
+        rc = err_set(&err, ERR_NOT_FOUND, "there are no samples of it");
     buf_addc(&text, '}');
     if (rc < 0)
         refuse(v, &err);
@@ -352,8 +352,7 @@ static void on_access(void *arg, const struct json *review, const struct err *er
     auto_err no = ERR_INIT;
 
     if (err) {
-        (void)err_set(&no, ERR_UNAVAILABLE, "who may use this node cannot be found out: %s",
-                      err->text);
+        (void)err_set(&no, ERR_UNAVAILABLE, "the caller cannot be authorized: %s", err->text);
     } else if (!json_bool(json_at(review, "status", "allowed"), false)) {
         (void)err_set(&no, ERR_FORBIDDEN,
                       "Forbidden (user=%s, verb=%s, resource=nodes, subresource=%s)", v->user,
@@ -408,7 +407,7 @@ static void on_token(void *arg, const struct json *review, const struct err *err
     auto_err no = ERR_INIT;
 
     if (err)
-        (void)err_set(&no, ERR_UNAVAILABLE, "who asks cannot be found out: %s", err->text);
+        (void)err_set(&no, ERR_UNAVAILABLE, "the caller cannot be identified: %s", err->text);
     else if (!json_bool(json_at(review, "status", "authenticated"), false))
         (void)err_set(&no, ERR_UNAUTHORIZED, "Unauthorized");
     else if (!(v->user = arena_strdup(&v->http->arena, json_get_string(user, "username", ""))))

@@ -80,7 +80,7 @@ static int connect_plain(struct dial *d, const char *url, struct err *err)
     int rc;
 
     if (!split_url(url, host, port))
-        return err_set(err, ERR_BAD_REQUEST, "\"%s\" is no address of a server", url);
+        return err_set(err, ERR_BAD_REQUEST, "\"%s\" is not a server's address", url);
     rc = getaddrinfo(host, port, &hints, &list);
     if (rc != 0)
         return err_set(err, ERR_UNAVAILABLE, "cannot reach %s: %s", url, gai_strerror(rc));

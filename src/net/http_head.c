@@ -91,7 +91,7 @@ static int parse_request_line(struct http_head *h, char *line, size_t len, struc
         return refuse(why, 505, "this server speaks HTTP/1.1");
     for (const char *c = target; *c; c++)
         if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
-            return refuse(why, 400, "in a path other signs than those of ASCII are escaped by %");
+            return refuse(why, 400, "in a path non-ASCII characters must be percent-encoded");
     target = path_of(h, target);
     if (*target != '/')
         return refuse(why, 400, "a path begins with a slash");
@@ -130,7 +130,7 @@ static int take_field(struct http_head *h, const struct http_field *f, struct se
     seen->lengths += length || coding;
     h->last = h->last || (strcasecmp(f->name, "Connection") == 0 && list_has(f->value, "close"));
     if (seen->hosts > 1)
-        return refuse(why, 400, "the header Host is there twice: send it once");
+        return refuse(why, 400, "the header Host occurs twice: send it once");
     if (seen->lengths > 1)
         return refuse(why, 400,
                       "a request says its length once: Content-Length or Transfer-Encoding, not "

@@ -75,7 +75,7 @@ static int check_once(const struct httpd_request *http, struct err *err)
 
     httpd_each_header(http, note_twice, &t);
     if (t.name)
-        return err_set(err, ERR_BAD_REQUEST, "the header %s is there twice: send it once", t.name);
+        return err_set(err, ERR_BAD_REQUEST, "the header %s occurs twice: send it once", t.name);
     return 0;
 }
 

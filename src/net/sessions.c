@@ -102,8 +102,7 @@ static void save(struct sessions *s)
     rc = text.failed || arena_failed(&a) ? -ENOMEM
                                          : file_write_atomic(s->path, text.data, text.len, 0600);
     if (rc < 0) {
-        log_warn("%s: %s: who is signed in now may have to sign in again after a restart", s->path,
-                 strerror(-rc));
+        log_warn("%s: %s: users may have to sign in again after a restart", s->path, strerror(-rc));
         (void)remove(s->path); /* otherwise signed-out sessions would come back */
     }
     if (text.data)

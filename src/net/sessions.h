@@ -13,8 +13,8 @@
 #define SESSIONS_LIMIT 256u          /* share of one account: base/share.h */
 #define SESSION_USER_UNKNOWN "token" /* owner unknown: each token counts as a separate user */
 #define SESSIONS_FULL                                                                              \
-    "too many are signed in: sign out somewhere, or wait until a session has not been used for a " \
-    "day"
+    "too many users are signed in: sign out somewhere, or wait until a session has been unused "   \
+    "for a day"
 #define SESSION_IDLE_MS ((int64_t)24 * 3600 * 1000)
 #define SESSION_CODE_MS ((int64_t)10 * 60 * 1000)
 #define SESSION_CODES 256u

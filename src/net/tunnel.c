@@ -227,7 +227,7 @@ static bool take_answer(struct tunnel *t, const char *data, ssize_t n)
                      : http_answer_end(&t->answer);
 
     if (rc < 0) {
-        fail(t, ERR_UNAVAILABLE, "did not answer as a server should");
+        fail(t, ERR_UNAVAILABLE, "did not answer like an HTTP server");
     } else if (t->answer.state == ANSWER_DONE) {
         quiet(t);
         t->handler.refused(t->arg, &t->answer, &t->down);
@@ -299,7 +299,7 @@ static void dial_done(void *arg)
     else if (!t->dial)
         t->handler.failed(t->arg, &t->err);
     else if (!begin(t))
-        fail(t, ERR_UNAVAILABLE, "cannot be asked: out of memory");
+        fail(t, ERR_UNAVAILABLE, "cannot be reached: out of memory");
 }
 
 static bool start(struct tunnel *t, int fd)

@@ -79,10 +79,10 @@ static int nothing_offered(const struct upgrade_request *r, const char *upgrade,
 
     if (!*upgrade)
         return err_set(err, ERR_BAD_REQUEST, "Upgrade request required");
-    return err_set(err, ERR_BAD_REQUEST,
-                   "unable to upgrade to \"%.40s\": the client offers \"%.200s\", which is not "
-                   "spoken here",
-                   upgrade, offers ? offers : "");
+    return err_set(
+        err, ERR_BAD_REQUEST,
+        "unable to upgrade to \"%.40s\": the client offers \"%.200s\", which is not supported here",
+        upgrade, offers ? offers : "");
 }
 
 int upgrade_negotiate(const struct upgrade_request *r, enum upgrade_use use, struct arena *a,

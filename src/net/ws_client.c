@@ -272,7 +272,7 @@ static void serve(struct ws_client *c, unsigned events)
     if (c->freed || c->state == OVER)
         return;
     if (c->out.failed || c->waiting.failed) {
-        broken(c, "more waits to be sent than is kept");
+        broken(c, "too much data is waiting to be sent");
         return;
     }
     write_some(c);

@@ -130,6 +130,8 @@ static bool file_says(const char *path, const char *value)
 
 const char *mounts_obstacle(void)
 {
+    if (access(HOSTS, F_OK) != 0)
+        return "this machine has no " HOSTS ", onto which a pod's own is mounted; create it";
     for (size_t i = 0; i < ELEMS(switches); i++)
         if (file_says(switches[i].path, switches[i].off))
             return switches[i].words;

@@ -360,7 +360,7 @@ int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms,
 const char *pod_port_problem(int error)
 {
     return error == -ECONNREFUSED ? "Connection refused: no process of the pod listens on it"
-           : error == -EPERM ? "a program that is not the pod's listens on it, which is not asked"
-           : error == -ETIMEDOUT ? "no connection in time"
-                                 : strerror(-error);
+           : error == -EPERM      ? "a program outside the pod listens on it"
+           : error == -ETIMEDOUT  ? "no connection in time"
+                                  : strerror(-error);
 }

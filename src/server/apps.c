@@ -155,7 +155,7 @@ void apps_open(struct server *s, struct httpd_request *http, const struct caller
 
     if (!http->session) {
         origin_refuse_with(http, ERR_FORBIDDEN,
-                           "only who is signed in with a browser can open a program");
+                           "only a user signed in with a browser can open a program");
         return;
     }
     if (!origin_is_loopback(http)) {
@@ -267,7 +267,7 @@ static void enter(struct server *s, struct httpd_request *http, const char *app)
     cookie = cookie_value(s, http, app, session);
     if (!cookie) {
         origin_refuse_with(http, ERR_UNAVAILABLE,
-                           "it cannot be seen which user of this machine the browser is run by");
+                           "the browser's user on this machine cannot be determined");
         return;
     }
     cookie = cookie ? arena_printf(&http->arena, COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict",
@@ -348,10 +348,9 @@ void apps_handle(struct server *s, struct httpd_request *http, const char *app)
     }
     mount = app_of(s, &http->arena, http->path, of_path);
     if (!mount || strcmp(of_path, app) != 0)
-        origin_refuse_with(
-            http, ERR_NOT_FOUND,
-            "there is no such path at this origin; what was here is gone, or is another "
-            "now: open it from the console");
+        origin_refuse_with(http, ERR_NOT_FOUND,
+                           "there is no such path at this origin; the program is gone, or was "
+                           "replaced: open it from the console");
     else if (!knows(s, http, app, &caller))
         send_to_console(http, http->path);
     else

@@ -130,7 +130,7 @@ static int check_owner(struct server_request *r, const struct json *pod, struct 
     if (item && is_there(r->arena, item->value, json_get_string(owner, "uid", "")))
         return 0;
     return err_set(err, ERR_NOT_FOUND,
-                   "pods \"%s\" is not made: %s \"%s\", which controls it, is gone",
+                   "pods \"%s\" is not created: its controller, %s \"%s\", is gone",
                    object_name(pod), k->name, name);
 }
 

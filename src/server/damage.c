@@ -23,7 +23,7 @@ int object_missing(struct server *s, const struct kind *k, const char *key, cons
                  "%s \"%s\" is damaged in the database (revision %" PRId64
                  "), and how it was is not known",
                  k->plural, name, revision);
-    err_hint(err, "delete it or create it anew, or restore muster.db from a copy");
+    err_hint(err, "delete it or create it again, or restore muster.db from a backup");
     return rc;
 }
 
@@ -65,7 +65,7 @@ int verb_storage(struct server_request *r, struct err *err)
     struct buf b = BUF_INIT(LIST_LIMIT_BYTES);
 
     if (!caller_may_everything(r->caller))
-        return err_set(err, ERR_FORBIDDEN, "only the owner may ask for this");
+        return err_set(err, ERR_FORBIDDEN, "only the owner may see this");
     store_each_damage(s, list_one, &b);
     if (b.len == 0)
         buf_adds(&b, "ok");

@@ -345,14 +345,14 @@ static const struct field endpoints_fields[] = {
     F_OBJS("subsets", subset_fields, "Pods behind the service, and their ports.", P(2)), {0}};
 
 static const struct field condition_fields[] = {
-    F_BOOL("ready", "Whether the pod is to be used.", PZ(1)),
+    F_BOOL("ready", "Whether the pod should be used.", PZ(1)),
     F_BOOL("serving", "Whether it is ready, also while it ends.", PZ(2)),
     F_BOOL("terminating", "Whether it is being deleted.", PZ(3)),
     {0}};
 
 static const struct field endpoint_fields[] = {
     F_STRS("addresses", "Its addresses.", P(1)),
-    F_OBJ("conditions", condition_fields, "What state the pod is in.", P(2)),
+    F_OBJ("conditions", condition_fields, "State of the pod.", P(2)),
     FIELD_TARGET(6, 4),
     {0}};
 
@@ -367,12 +367,12 @@ static const struct field slice_fields[] = {
 const struct kind kind_endpoints = {KIND_NAMES("", "v1", "Endpoints", "endpoints", "endpoints"),
                                     .short_names = (const char *const[]){"ep", NULL},
                                     .namespaced = true,
-                                    .doc = "Endpoints says which pods are behind a service.",
+                                    .doc = "Endpoints lists the pods behind a service.",
                                     .fields = endpoints_fields,
                                     .columns = endpoints_columns};
 const struct kind kind_endpoint_slice = {
     KIND_NAMES("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", "endpointslice"),
-    .namespaced = true, .doc = "EndpointSlice says which pods are behind a service.",
+    .namespaced = true, .doc = "EndpointSlice lists the pods behind a service.",
     .fields = slice_fields, .columns = slice_columns};
 
 static const struct form {

@@ -159,7 +159,7 @@ static void stream_has_data(void *arg)
     enqueue(arg);
 }
 
-static const char not_opened[] = "the answer is a stream: it is opened, not called for";
+static const char not_opened[] = "the answer is a stream: open it instead";
 
 static void take_stream(struct server_request *r, const char *content_type, struct stream *stream)
 {

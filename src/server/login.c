@@ -135,7 +135,7 @@ static void sign_in(struct server *s, struct httpd_request *http)
     else
         origin_refuse_with(http, ERR_UNAUTHORIZED,
                            *code ? "the code was used already, or is too old"
-                                 : "the token is not known here");
+                                 : "the token is not valid here");
     free(owner);
 }
 
@@ -185,7 +185,7 @@ static void reply_code(struct server *s, struct httpd_request *http, const struc
     rc = session_code_make(&s->logins, "", code);
     if (rc == -EBUSY) {
         origin_refuse_with(http, ERR_TOO_MANY_REQUESTS,
-                           "so many codes are good still: use one, or ask again in ten minutes");
+                           "too many codes are still valid: use one, or ask again in ten minutes");
         return;
     }
     text = rc < 0 ? NULL : arena_printf(&http->arena, "{\"path\":\"/login?code=%s\"}", code);
@@ -213,7 +213,7 @@ bool login_handle(struct server *s, struct httpd_request *http, const struct cal
         if (caller->kind == CALLER_IMPERSONATED)
             origin_refuse_with(
                 http, ERR_BAD_REQUEST,
-                "a program is opened for who signed in: leave the Impersonate headers out");
+                "a program is opened for the signed-in user: leave the Impersonate headers out");
         else
             apps_open(s, http, caller);
         return true;

@@ -89,10 +89,10 @@ int namespace_user_get(struct server_request *r, bool dry_run, struct namespace_
     while (uid <= USER_ID_LIMIT && is_taken(r, uid))
         uid++;
     if (!keeper || uid > USER_ID_LIMIT)
-        return err_set(err, ERR_INTERNAL,
-                       "no user can be allotted to namespace \"%s\": say one in its annotation "
-                       "%s",
-                       r->route.ns, ANNOTATION_UID);
+        return err_set(
+            err, ERR_INTERNAL,
+            "no user can be allocated for namespace \"%s\": set one in its annotation %s",
+            r->route.ns, ANNOTATION_UID);
     *ret = namespace_user_of(uid);
     if (dry_run)
         return 0;

@@ -305,14 +305,14 @@ static int check_giving(struct server_request *r, const struct json *rule, const
                 "use resource \"" MACHINE_ACCESS_RESOURCE "\" in API group \"" MACHINE_ACCESS_GROUP
                 "\" once it is made",
                 r->caller->user);
-        err_hint(err, "make the role first, then its bindings");
+        err_hint(err, "create the role first, then its bindings");
         return err_errno(ERR_FORBIDDEN);
     }
     err_set(err, ERR_FORBIDDEN,
             "User \"%s\" cannot give the right to use resource \"" MACHINE_ACCESS_RESOURCE
             "\" in API group \"" MACHINE_ACCESS_GROUP "\"%s%s%s, and has it not",
             r->caller->user, *name ? " named \"" : "", name, *name ? "\"" : "");
-    err_hint(err, "only who has that right in this place, or the owner, gives it");
+    err_hint(err, "only a user who has that right there, or the owner, can grant it");
     return err_errno(ERR_FORBIDDEN);
 }
 

@@ -293,7 +293,8 @@ int removal_check_later(struct server_request *r, const struct json *old, const 
     int64_t ms;
 
     if (old && owners_change(old, next) && rbac_check_verb(r, "delete", err) < 0) {
-        err_context(err, "metadata.ownerReferences: who has no owner left is deleted");
+        err_context(err,
+                    "metadata.ownerReferences: an object without a remaining owner is deleted");
         return err_errno(err->reason);
     }
     if (!said || json_equal(said, json_at(old, "metadata", "annotations", ANNOTATION_DELETE_AT)))

@@ -177,7 +177,7 @@ static int fill_token(struct server_request *r, struct json *review, struct err 
         json_set(r->arena, status, "audiences", json_clone(r->arena, audiences));
     } else {
         json_set_string(r->arena, status, "error",
-                        audiences ? "the token is not known here"
+                        audiences ? "the token is not valid here"
                                   : "the token is not for the audiences that were asked for");
     }
     return 0;

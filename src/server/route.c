@@ -193,13 +193,13 @@ static int run_verb(struct server_request *r, struct err *err)
     if (k->deprecation)
         request_warn(r, k->deprecation);
     if (k == &kind_machine_access && !method_is(r, "GET"))
-        return err_set(err, ERR_METHOD_NOT_ALLOWED,
-                       "machineaccess.muster.dev is no object but a right: a Role gives its verb "
-                       "use");
+        return err_set(
+            err, ERR_METHOD_NOT_ALLOWED,
+            "machineaccess.muster.dev is a right, not an object: a Role grants its verb use");
     if (k->refused && !method_is(r, "GET") && !method_is(r, "DELETE"))
         return err_set(err, ERR_METHOD_NOT_ALLOWED,
                        "this server runs pods and training jobs and has no controller for %s: "
-                       "make pods, or a PyTorchTrainingJob or MPIJob",
+                       "create pods, or a PyTorchTrainingJob or MPIJob",
                        resource_name(r->arena, k));
 
     for (size_t i = 0; i < ELEMS(verbs); i++) {

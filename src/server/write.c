@@ -68,7 +68,7 @@ static int store_refused(int rc, struct err *err)
     if (rc == -ENOSPC)
         return err_set(
             err, ERR_UNAVAILABLE,
-            "the disk is full: nothing new is taken until there is room; deleting works");
+            "the disk is full: nothing new is accepted until there is room; deleting works");
     if (rc == -ESHUTDOWN)
         return err_set(err, ERR_UNAVAILABLE, "the server is stopping");
     return out_of_memory(err);
@@ -175,7 +175,7 @@ static void unchanged_committed(void *arg, bool reached)
     auto_err err = ERR_INIT;
 
     if (!reached)
-        err_set(&err, ERR_TIMEOUT, "the write this one repeats did not finish");
+        err_set(&err, ERR_TIMEOUT, "the write that this one repeats did not finish");
     written(arg, reached ? NULL : &err);
 }
 

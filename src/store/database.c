@@ -136,7 +136,7 @@ static int open_error(struct database *d, int code, struct err *err)
     case SQLITE_DONE: /* a required row is missing */
         r = err_set(err, ERR_INTERNAL, "the database %s is damaged: %s", d->path,
                     sqlite3_errmsg(d->handle));
-        err_hint(err, "restore the file from a copy");
+        err_hint(err, "restore the file from a backup");
         return r;
     case SQLITE_CANTOPEN:
         return err_set(err, ERR_UNAVAILABLE, "cannot open the database %s: %s", d->path,

@@ -31,9 +31,9 @@ void presence_note(struct presence *p, const char *path, const char *log_path)
 const char *presence_check(const struct presence *p)
 {
     static const char *const gone[] = {
-        "it was removed or replaced while muster runs; put it back, or stop muster",
-        "its -wal file was removed or replaced while muster runs; stop muster to have all that was "
-        "acknowledged written to the database itself"};
+        "it was removed or replaced while muster was running; put it back, or stop muster",
+        "its -wal file was removed or replaced while muster was running; stop muster to write "
+        "everything acknowledged to the database itself"};
     uint64_t device, inode;
 
     for (size_t i = 0; i < ELEMS(p->paths); i++)

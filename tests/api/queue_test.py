@@ -197,7 +197,7 @@ class Admission(harness.WithDaemon):
                 "data": {"actions": "preempt,reclaim", "binpack.strategy": "Fullest", "affinity.weight": "3"}}
         warnings = " ".join(self.daemon.exchange("POST", SHAPES, made)[2].get_all("Warning") or [])
         for word in ("data[actions]: there are the actions allocate and preempt", "data[actions]: allocate cannot be left out",
-                     "data[binpack.strategy]: must be MostAllocated or LeastAllocated", "data[affinity.weight]: is not carried out"):
+                     "data[binpack.strategy]: must be MostAllocated or LeastAllocated", "data[affinity.weight]: has no effect"):
             self.assertIn(word, warnings)
         made["data"] = {"actions": "allocate, preempt", "binpack.strategy": "LeastAllocated"}
         status, _, headers = self.daemon.exchange("PUT", f"{SHAPES}/scheduler-config", made)

@@ -23,7 +23,7 @@ FIRST = 2001000000
 FORGED = {"annotations": {"muster.dev/run-as": str(FIRST)}}
 MERGE = {"content_type": "application/merge-patch+json"}
 APPLY = {"content_type": "application/apply-patch+yaml"}
-LEAVE_OUT = "muster itself writes this annotation; leave it out"
+LEAVE_OUT = "this annotation is reserved for muster itself; leave it out"
 
 
 def pod(name, script, container=None, **spec):

@@ -115,7 +115,7 @@ static bool load_alias(struct loader *l, const yaml_event_t *event, struct json 
         return fail_at(l, &event->start_mark, "unknown anchor");
     n = count_values(a->value, left);
     if (n > left)
-        return fail_at(l, &event->start_mark, "aliases stand for too much");
+        return fail_at(l, &event->start_mark, "the aliases expand to too much");
     l->alias_values += n;
     *ret = json_clone(l->arena, a->value);
     return *ret ? true : fail_memory(l);

@@ -33,30 +33,30 @@ struct json *job_render_restarts(struct arena *a, const struct json *job, int64_
 #define JOB_FIELD_ENABLED(what) F_BOOL("enabled", what, .alias = "enable", DEFAULT("false"))
 
 #define JOB_FIELD_DEADLINE                                                                         \
-    F_INT64("activeDeadlineSeconds", "Seconds after its start after which the job has failed.",    \
+    F_INT64("activeDeadlineSeconds", "Seconds after the start after which the job fails.",         \
             AT_LEAST(1))
 
 #define JOB_FIELD_EXIT_CODES                                                                       \
     F_LIST(FIELD_INT32, "restartableExitCodes",                                                    \
-           "More exit codes after which the policy ExitCode restarts.", BETWEEN(1, 255))
+           "Additional exit codes that the policy ExitCode restarts.", BETWEEN(1, 255))
 
 #define JOB_FIELD_TTL                                                                              \
-    F_INT32("ttlSecondsAfterFinished",                                                             \
-            "Seconds after its end after which the job itself is deleted.", AT_LEAST(0))
+    F_INT32("ttlSecondsAfterFinished", "Seconds after its end until the job itself is deleted.",   \
+            AT_LEAST(0))
 
 #define JOB_FIELD_RUN_MODE                                                                         \
-    F_OBJ("runMode", job_run_mode_fields, "Debug or pause instead of running.")
+    F_OBJ("runMode", job_run_mode_fields, "Debug or pause the job instead of running it.")
 
 #define JOB_FIELD_TENSORBOARD                                                                      \
-    F_OBJ("tensorboardSpec", tensorboard_spec_fields, "A TensorBoard made with the job.",          \
+    F_OBJ("tensorboardSpec", tensorboard_spec_fields, "A TensorBoard created with the job.",       \
           .rules = tensorboard_spec_rules)
 
 #define JOB_FIELD_SCHEDULER                                                                        \
     F_OBJ("scheduler", job_scheduler_fields,                                                       \
-          "Which scheduler places the replicas; the default one when absent.",                     \
+          "Scheduler that places the replicas; the default one if absent.",                        \
           .flags = FIELD_IMMUTABLE,                                                                \
-          .immutable = "field is immutable: the priority of a job that waits is changed in its "   \
-                       "PodGroup (spec.priority), its queue by making the job anew")
+          .immutable = "field is immutable: change the priority of a waiting job in its PodGroup " \
+                       "(spec.priority); for another queue, create the job again")
 
 #define JOB_FIELD_SPEC(fields, cel) F_SPEC(fields, REQUIRED, .rules = (cel))
 #define JOB_FIELD_STATUS(fields) F_STATUS(fields)
@@ -79,18 +79,17 @@ extern const struct rule tensorboard_spec_rules[];
 
 /* render_running: "1/4", running out of all replicas. */
 #define JOB_COLUMNS(render_running)                                                                \
-    COLUMN_NAME,                                                                                   \
-        COLUMN("Phase", "string", "Where the job is in its life.", .path = ".status.phase"),       \
+    COLUMN_NAME, COLUMN("Phase", "string", "Phase of the job.", .path = ".status.phase"),          \
         COLUMN("Running", "string",                                                                \
-               "Replicas that run, of all; when the job has succeeded, that are done.",            \
+               "Running replicas out of all; for a succeeded job, those done.",                    \
                .path = ".status.aggregate.running", .render = (render_running)),                   \
-        COLUMN("Restarts", "integer", "Restarts used up.", .path = ".status.backoffCount",         \
+        COLUMN("Restarts", "integer", "Restarts used.", .path = ".status.backoffCount",            \
                .render = job_render_restarts),                                                     \
         COLUMN("Age", "date", "Time since the job was created.",                                   \
                .path = ".metadata.creationTimestamp"),                                             \
         COLUMN("Reason", "string", "Why it does not run, or why it failed.", .priority = 1,        \
                .path = ".status.reason"),                                                          \
-        COLUMN("Message", "string", "The same as a sentence.", .priority = 1,                      \
+        COLUMN("Message", "string", "Message about that.", .priority = 1,                          \
                .path = ".status.message")
 
 #endif

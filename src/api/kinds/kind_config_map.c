@@ -11,7 +11,7 @@
 static const struct field fields[] = {
     F_STR_MAP("data", "Keys and their text.", P(2)),
     F_MAP(FIELD_BYTES, "binaryData", "Keys and their bytes, in base64.", P(3)),
-    F_BOOL("immutable", "True: the data may not change any more.", PZ(4)),
+    F_BOOL("immutable", "Whether the data can no longer change.", PZ(4)),
     {0}};
 
 static void validate(const struct json *object, const struct json *old, struct err *err)

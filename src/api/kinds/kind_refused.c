@@ -13,8 +13,8 @@
 #include "api/columns.h"
 
 static const struct field fields[] = {
-    {.name = "spec", .type = FIELD_ANY, .number = 2, .doc = "What would be wanted."},
-    {.name = "status", .type = FIELD_ANY, .number = 3, .doc = "What would be."},
+    {.name = "spec", .type = FIELD_ANY, .number = 2, .doc = "Desired state."},
+    {.name = "status", .type = FIELD_ANY, .number = 3, .doc = "Observed state."},
     {0}};
 
 static const struct column columns[] = {COLUMN_NAME, COLUMN_AGE, {0}};

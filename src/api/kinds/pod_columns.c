@@ -220,16 +220,16 @@ static struct json *render_gates(struct arena *a, const struct json *pod, int64_
 
 const struct column pod_columns[] = {
     COLUMN_NAME,
-    COLUMN("Ready", "string", "Containers that are ready, of all.", .render = render_ready),
-    COLUMN("Status", "string", "Phase of the pod, or what is special about it.",
+    COLUMN("Ready", "string", "Ready containers out of all.", .render = render_ready),
+    COLUMN("Status", "string", "Phase of the pod, or a more specific state.",
            .path = ".status.phase", .render = render_status),
-    COLUMN("Restarts", "string", "How often containers were started again, and when last.",
+    COLUMN("Restarts", "string", "How often containers were restarted, and when last.",
            .render = render_restarts),
     COLUMN_AGE,
     COLUMN("IP", "string", "Address.", .priority = 1, .render = render_ip),
     COLUMN("Node", "string", "Node.", .priority = 1, .render = render_node),
-    COLUMN("Nominated Node", "string", "Node being cleared for the pod.", .priority = 1,
-           .render = render_nominated),
-    COLUMN("Readiness Gates", "string", "Readiness gates that are met, of all.", .priority = 1,
+    COLUMN("Nominated Node", "string", "Node on which pods are being preempted for it.",
+           .priority = 1, .render = render_nominated),
+    COLUMN("Readiness Gates", "string", "Met readiness gates out of all.", .priority = 1,
            .render = render_gates),
     {0}};

@@ -279,7 +279,7 @@ static void warn_of_ignored(struct decoder *d, const struct field *f, const stru
     if (!f->ignored || !d->warn || !asks_for_something(f, v))
         return;
     field_path_write(&text, at);
-    buf_addf(&text, " is not carried out here: %s", f->ignored);
+    buf_addf(&text, " has no effect here: %s", f->ignored);
     if (!text.failed)
         d->warn(d->warn_arg, text.data);
     buf_release(&text);
@@ -300,7 +300,7 @@ static bool rename_alias(struct decoder *d, const struct field *f, const struct 
     if (!json_is(m, JSON_NULL) && !json_equal(m, written)) {
         d->problems++;
         problem_invalid(d->err, PATH_MEMBER(parent, f->alias), m,
-                        "differs from %s, of which it is the older spelling: give one of them",
+                        "differs from %s, of which it is the older spelling: set only one of them",
                         f->name);
     }
     return true;

@@ -19,8 +19,8 @@ static void say_duplicate(void *arg, const char *key, unsigned line)
 
     if (!d->warn)
         return;
-    (void)snprintf(text, sizeof(text), "line %u: duplicate key \"%.100s\", the last one counts",
-                   line, key);
+    (void)snprintf(text, sizeof(text), "line %u: duplicate key \"%.100s\", the last one wins", line,
+                   key);
     d->warn(d->arg, text);
 }
 

@@ -286,7 +286,7 @@ static int run_test(struct patcher *p, const struct json *op)
     int rc = find_value(p, p->path, &place);
 
     if (rc == 0 && !json_equal(place.value, json_get(op, "value")))
-        rc = does_not_fit(p, "the test failed: the value there is another one");
+        rc = does_not_fit(p, "the test failed: the value differs");
     return rc;
 }
 

@@ -181,10 +181,10 @@ static void check_elastic(const struct json *job, struct err *err)
         return;
     if (!least)
         problem_required(err, PATH_MEMBER(at, "minReplicas"), elastic->line,
-                         "elastic training needs it");
+                         "required for elastic training");
     if (!most)
         problem_required(err, PATH_MEMBER(at, "maxReplicas"), elastic->line,
-                         "elastic training needs it");
+                         "required for elastic training");
     if (least && most && json_int(least, 0) > json_int(most, 0))
         problem_invalid(err, PATH_MEMBER(at, "maxReplicas"), most,
                         "must be greater than or equal to minReplicas, which is %lld",

@@ -24,7 +24,7 @@ static const char *copy(struct arena *a, const struct json *object, const char *
 static const struct column name_column = COLUMN_NAME;
 static const struct column age_column = {.name = "Age",
                                          .type = "date",
-                                         .doc = "Time since it was made.",
+                                         .doc = "Time since it was created.",
                                          .path = ".metadata.creationTimestamp"};
 
 static const struct column *copy_columns(struct arena *a, const struct json *list)

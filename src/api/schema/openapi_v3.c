@@ -23,10 +23,10 @@ static struct json *patch_operation(struct arena *a, const struct kind *k)
 
     json_set_stringf(a, op, "operationId", "patch%s%s", k->namespaced ? "Namespaced" : "", k->name);
     parameters = json_make_array(a, op, "parameters");
-    add_parameter(a, parameters, "dryRun", "All: check and answer, store nothing.");
-    add_parameter(a, parameters, "fieldManager", "Who makes the change.");
+    add_parameter(a, parameters, "dryRun", "All: validate and answer, but store nothing.");
+    add_parameter(a, parameters, "fieldManager", "Field manager of the change.");
     add_parameter(a, parameters, "fieldValidation",
-                  "What happens to unknown fields: Ignore, Warn or Strict.");
+                  "How to treat unknown fields: Ignore, Warn or Strict.");
     json_set_string(a, json_make_object(a, json_make_object(a, op, "responses"), "200"),
                     "description", "OK");
     json_set_string(a, op, "x-kubernetes-action", "patch");
