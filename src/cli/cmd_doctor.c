@@ -285,8 +285,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     }
     if (counts[FINDING_FAIL])
         talk_note(&cli->talk,
-                  "%zu of %zu checks failed: muster will not work here before that is "
-                  "mended",
+                  "%zu of %zu checks failed: muster will not work here until that is fixed",
                   counts[FINDING_FAIL], ELEMS(checks));
     return counts[FINDING_FAIL] ? EXIT_FAILED : EXIT_OK;
 }

@@ -24,7 +24,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_mpi_worker = {
     .name = "mpi-worker",
     .args = "",
-    .summary = "Wait until told to end: what a worker of an MPIJob runs",
+    .summary = "Wait until stopped: what a worker of an MPIJob runs",
     .hidden = true,
     .run = run,
 };

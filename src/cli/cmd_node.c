@@ -112,7 +112,7 @@ static void ask_server_again(struct clients *c, const struct err *err)
 {
     c->again = clock_start(loop_clock(c->loop), ASK_AGAIN_MS, ask_server, c);
     if (err)
-        log_debug("cannot ask the server what it is, will go on trying: %s", err->text);
+        log_debug("cannot identify the server, will keep trying: %s", err->text);
 }
 
 static void watch_progress(struct clients *c)
@@ -131,8 +131,8 @@ static void on_review(void *arg, const struct json *review, const struct err *er
     else if (json_bool(json_at(review, "status", "allowed"), false))
         watch_progress(c);
     else
-        log_info("jobs' progress is not told: this node may not write it (its user needs the "
-                 "ClusterRole muster-node-progress)");
+        log_info("the progress of jobs is not recorded: this node may not write it (its user needs "
+                 "the ClusterRole muster-node-progress)");
 }
 
 /* A cluster does not let its nodes read and write jobs, unless granted. */

@@ -36,7 +36,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     (void)args;
     if (!o->setup) {
         err_set(&err, ERR_BAD_REQUEST, words("say what to do: muster notebook --setup"));
-        err_hint(&err, words("Notebooks themselves are made in the console or with kubectl apply"));
+        err_hint(&err, words("create Notebooks in the console or with kubectl apply"));
     } else if (!venv) {
         err_set(&err, ERR_BAD_REQUEST, "HOME is not set: JupyterLab is installed below it");
     } else {

@@ -273,7 +273,7 @@ static void print_queues(struct queue_call *c, const struct json *queues,
     if (entries->ns)
         talk_note(
             &c->cli->talk,
-            "you may see jobs of namespace '%s' only: OLDEST WAIT and who is in line are of it",
+            "you may only see jobs of namespace '%s': OLDEST WAIT and the line are limited to it",
             entries->ns);
     columns_release(&table);
     buf_release(&out);
@@ -494,7 +494,7 @@ static int set_closed(struct queue_call *c, const char *name, bool closed, struc
         r = session_patch(&c->session, &kind_queue, QUEUE_NAMESPACE, name, patch, err);
     if (r == 0)
         printf("%s.%s/%s %s\n", kind_queue.singular, kind_queue.group, name,
-               closed ? "closed: nothing new starts, what runs goes on" : "opened");
+               closed ? "closed: nothing new starts, running jobs continue" : "opened");
     return r;
 }
 
@@ -533,10 +533,10 @@ static int check_empty(struct queue_call *c, const char *name, struct err *err)
     (void)err_set(err, ERR_CONFLICT, "queue \"%s\" is in use: %s", name, text);
     err_hint(err,
              strcmp(name, DEFAULT_QUEUE) == 0
-                 ? "'muster queue close %s' lets what runs end; it cannot be deleted, as jobs that "
-                   "name no queue are in it"
-                 : "'muster queue close %s' lets what runs end; with --force what runs goes on, "
-                   "and what waits is told that its queue is gone",
+                 ? "'muster queue close %s' lets running jobs end; it cannot be deleted, because "
+                   "jobs that name no queue use it"
+                 : "'muster queue close %s' lets running jobs end; with --force running jobs "
+                   "continue, and waiting ones report that their queue is gone",
              name);
     return -1;
 }

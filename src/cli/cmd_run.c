@@ -454,7 +454,7 @@ static int find_words(struct run *r, const struct args *args, struct err *err)
         return result;
     }
     if (args->before_dashes == 1 && args->len == 1)
-        result = err_set(err, ERR_BAD_REQUEST, "%s is for a command; %s says it itself", given,
+        result = err_set(err, ERR_BAD_REQUEST, "%s is for a command; %s specifies it itself", given,
                          args->list[0]);
     else if (args->len == 0)
         result = err_set(err, ERR_BAD_REQUEST, "nothing to run");

@@ -52,7 +52,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     int r;
 
     if (*end || end == args->list[1] || replicas < 1) {
-        talk_errorf(&cli->talk, "'%s' is no number of replicas", args->list[1]);
+        talk_errorf(&cli->talk, "'%s' is not a number of replicas", args->list[1]);
         talk_hint(&cli->talk, "muster scale %s 4", args->list[0]);
         return EXIT_USAGE;
     }

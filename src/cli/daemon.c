@@ -121,7 +121,7 @@ static void say_damaged(void *arg, const struct store_damage *d)
 {
     (void)arg;
     log_error("%s %s is damaged in the database (revision %" PRId64
-              ") and not served; delete it or create it anew, or restore muster.db from a copy",
+              ") and not served; delete it or create it again, or restore muster.db from a backup",
               d->collection, d->key, d->revision);
 }
 

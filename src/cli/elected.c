@@ -185,6 +185,6 @@ const char *elected_trouble(const struct elected *e)
     const char *why = e->control ? control_trouble(e->control) : NULL;
 
     if (!e->leader)
-        return e->trouble ? e->trouble : "the server has not said yet what it is";
+        return e->trouble ? e->trouble : "the server is not identified yet";
     return why ? why : leader_trouble(e->leader);
 }

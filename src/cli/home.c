@@ -267,9 +267,8 @@ static int refuse_to_begin(const struct home *h, bool empty, const char *left, s
     int r = err_set(err, ERR_CONFLICT, "the database %s is %s, but %s is there", h->db_path,
                     empty ? "empty" : "missing", left);
 
-    err_hint(err,
-             "restore it from a copy; to begin anew without its objects, use another --dir or move "
-             "pods, kubeconfig and muster.db-wal out of this one");
+    err_hint(err, "restore it from a backup; to start over without its objects, use another --dir "
+                  "or move pods, kubeconfig and muster.db-wal out of this one");
     return r;
 }
 
@@ -328,8 +327,8 @@ static int protect(const char *path, struct err *err)
     }
     r = make_private(path, &st, err);
     if (r == 0 && (st.st_mode & 077))
-        log_warn("if somebody may have read it, stop muster, remove the files token and ca.pem of "
-                 "that folder and start again");
+        log_warn("if another user may have read it, stop muster, remove the files token and ca.pem "
+                 "from that folder and start it again");
     return r;
 }
 

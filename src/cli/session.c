@@ -393,7 +393,8 @@ static int wanted_kind(const char *word, const struct kind **ret, const char **r
         buf_addf(&known, "%s%s", i ? ", " : "", job_kinds[i]->kind->singular);
     }
     if (!*ret) {
-        err_set(err, ERR_BAD_REQUEST, words("'%.*s' is no kind of job"), (int)(slash - word), word);
+        err_set(err, ERR_BAD_REQUEST, words("'%.*s' is not a kind of job"), (int)(slash - word),
+                word);
         err_hint(err, words("kinds of jobs: %s"), known.data ? known.data : "");
     }
     buf_release(&known);

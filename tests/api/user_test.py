@@ -472,7 +472,7 @@ class Users(harness.WithDaemon):
                 status, answer = self.daemon.request("POST", NAMESPACES, {
                     "metadata": {"name": "c", "annotations": {"muster.dev/uid": text}}})
                 self.assertEqual(status, 422, answer)
-                self.assertIn(b"must be the number of a user", answer)
+                self.assertIn(b"must be a user ID", answer)
         nobody = pwd.getpwnam("nobody")
         self.daemon.call("POST", NAMESPACES, {"metadata": {"name": "c", "annotations": {
             "muster.dev/uid": str(nobody.pw_uid)}}})

@@ -109,7 +109,7 @@ class Volumes(app_client.AppClient, harness.WithDaemon):
         self.assertEqual(sorted(p.name for p in outside.iterdir()), ["secret"])
         self.assertEqual((outside / "secret").read_text(), "treasure")
         self.assertEqual(pathlib.Path("/etc/passwd").read_bytes()[:5], b"root:")
-        self.refused(self.files("GET", "pipe"), 400, "no plain file")
+        self.refused(self.files("GET", "pipe"), 400, "not a regular file")
         self.assertEqual(self.files("GET", "good")[2], b"fine")
         for name in (".", "..", ""):
             self.assertIn(self.files("PUT", f"x/{name}", b"x")[0], (400, 404))

@@ -289,7 +289,7 @@ class Trouble(StockKubectl, FarNodes):
 
     def test_no_endpoint(self):
         self.lie(1, None)
-        self.refused('pod "bait": node "liar" tells no endpoint')
+        self.refused('pod "bait": node "liar" has no endpoint')
 
 
 if __name__ == "__main__":

@@ -240,7 +240,7 @@ class Kubectl(StockKubectl):
                             (("use", "machineaccess/anyuser"), 1)):
             done = self.kubectl("auth", "can-i", "--as=alice", *words, code=code)
             self.assertEqual((done.stdout.split()[0], done.stderr.count("Warning")), ("no" if code else "yes", 0))
-        self.assertIn("no object but a right", self.kubectl("create", "-f", "-", code=1, stdin=json.dumps({
+        self.assertIn("is a right, not an object", self.kubectl("create", "-f", "-", code=1, stdin=json.dumps({
             "apiVersion": "muster.dev/v1", "kind": "MachineAccess", "metadata": {"name": "hostpath"}})).stderr)
         self.assertEqual(self.kubectl("auth", "can-i", "get", "configmaps", f"--as={BOT}").stdout, "yes\n")
         self.assertEqual(self.kubectl("auth", "can-i", "delete", "nodes").stdout.split()[-1], "yes")

@@ -59,9 +59,9 @@ def make_base(deb):
         run("debootstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", str(BASE), mirror())
         (BASE / "etc/machine-id").write_text("")
         (BASE / "etc/hosts").write_text("127.0.0.1 localhost\n")
-    shutil.copy(deb, BASE / "root")
+    shutil.copy(deb, BASE / "opt")
     shutil.copy("/etc/resolv.conf", BASE / "etc/resolv.conf")
-    run("chroot", str(BASE), "apt-get", "install", "-y", "--download-only", f"/root/{deb.name}")
+    run("chroot", str(BASE), "apt-get", "install", "-y", "--download-only", f"/opt/{deb.name}")
 
 
 class Machine:
@@ -95,7 +95,7 @@ class Machine:
 
     def sh(self, text, user="root", check=True):
         """As a unit of its own, like a login."""
-        home = "/root" if user == "root" else f"/home/{user}"
+        home = "/opt" if user == "root" else f"/home/{user}"
         done = subprocess.run(["nsenter", "-t", self.init(), "-a", "systemd-run", "-P", "-q", "--wait", "-p", f"User={user}", "-E", f"HOME={home}",
                                "-E", f"XDG_RUNTIME_DIR=/run/user/{1000 if user != 'root' else 0}", f"--working-directory={home}",
                                "bash", "-lc", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
