@@ -12,6 +12,7 @@
 #   make test-upstream     client-go and controller-runtime, built from Go modules, against `muster up`
 #   make install    below $(DESTDIR)$(PREFIX), with man pages, completion and systemd units
 #   make tarball deb wheel   packages into build/package: any Linux with glibc 2.34, Debian and Ubuntu, Python
+#   make test-install      the .deb on a bare Debian under systemd, as root
 #   make docs       the documents as a site in build/site     make reference   docs/reference anew from the kinds' tables
 #   make deploy     a kustomization and a Helm chart into build/deploy      make image   an image, with buildah
 #
@@ -272,6 +273,11 @@ deb: $(B)/muster
 wheel: tarball
 	@SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} python3 python/build_wheel.py $(PACKAGE)/muster-*-linux-*/ $(PACKAGE)
 packages: deb wheel
+
+.PHONY: test-install
+test-install: deb
+	@tools/setup.sh image
+	@B=$(B) tests/package/install_test.py
 
 .PHONY: docs reference
 reference: $(B)/muster

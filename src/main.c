@@ -1,6 +1,6 @@
-/* main.c - chooses. A supervisor is started once per pod and must be small and quick: it is told
- * apart before anything else is set up. So is the helper of a command that is run in a pod, and
- * what mpirun starts once per worker and once per rank. */
+/* main.c - dispatch. A supervisor is started once per pod and must be small and quick, so it is
+ * recognized before anything else is set up. So are the helper of a command run in a pod, and what
+ * mpirun starts once per worker and once per rank. */
 #include <string.h>
 
 #include "cli/command.h"

@@ -109,7 +109,18 @@ if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
     systemctl stop muster.service
 fi
 SCRIPT
-    chmod 755 "$work/DEBIAN/postinst" "$work/DEBIAN/prerm"
+    # The data folder stays, even after a purge: it holds what was trained.
+    cat >"$work/DEBIAN/postrm" <<'SCRIPT'
+#!/bin/sh
+set -e
+if [ "$1" = purge ]; then
+    rm -f /etc/systemd/system/multi-user.target.wants/muster.service
+fi
+if [ "$1" != upgrade ] && [ -d /run/systemd/system ]; then
+    systemctl daemon-reload
+fi
+SCRIPT
+    chmod 755 "$work/DEBIAN/postinst" "$work/DEBIAN/prerm" "$work/DEBIAN/postrm"
     (cd "$work" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$work/DEBIAN/md5sums"
     chmod 644 "$work/DEBIAN/control" "$work/DEBIAN/md5sums"
     same_times "$work"

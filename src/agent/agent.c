@@ -1,6 +1,6 @@
 /*
- * agent.c - see agent.h. Joins the parts: what the caches and the runtime tell becomes keys in a
- * queue, and each key is looked at afresh (pod_work.c). It decides nothing itself.
+ * agent.c - see agent.h. Joins the parts: reports of caches and runtime become keys in a queue, and
+ * each key is processed from scratch (pod_work.c). It decides nothing itself.
  */
 #include "agent/agent.h"
 
@@ -26,10 +26,10 @@
 
 #define AGAIN_MS 1000
 #define PODS_IN_WORK 256
-#define READY_PODS 256 /* to be read; most have ended */
-/* Of pods that are gone from the API, looked at in one turn of the loop. */
+#define READY_PODS 256 /* kept parsed; most have ended */
+/* Pods gone from the API that are processed per turn of the loop. */
 #define DEPARTED_AT_ONCE 32
-#define THIS_PROGRAM "/proc/self/exe" /* also when the file was replaced by a newer one */
+#define THIS_PROGRAM "/proc/self/exe" /* also valid after the file was replaced */
 
 /* --- keys --- */
 
@@ -122,7 +122,7 @@ static void on_work(void *arg, const char *key)
         queue_done(a->queue, key, QUEUE_OK);
 }
 
-/* --- what happens --- */
+/* --- changes --- */
 
 static void queue_object(struct agent *a, const struct json *pod)
 {
@@ -135,12 +135,12 @@ static void on_pod(void *arg, enum cache_event event, const struct json *object,
     struct agent *a = arg;
 
     if (!cache_is_synced(a->pods))
-        return; /* then all are looked at */
+        return; /* all are processed then */
     if (event != CACHE_DELETED && pod_is_settled(object) &&
         !work_of(a, object_namespace(object), object_name(object), object_uid(object)))
         return;
     if (old && strcmp(object_uid(old), object_uid(object)) != 0)
-        queue_object(a, old); /* replaced under the same name, unseen */
+        queue_object(a, old); /* replaced under the same name, unnoticed */
     queue_object(a, object);
 }
 
@@ -184,7 +184,7 @@ static void add_uid(void *arg, const char *uid)
         log_error("pod %s: out of memory", uid);
 }
 
-/* The folders' names are all that is read of pods that the API says are over. */
+/* For pods that have ended according to the API only the folders' names are read. */
 static void on_pods_synced(void *arg)
 {
     struct agent *a = arg;
@@ -282,7 +282,7 @@ static char *beside(const char *path, const char *name)
     return out;
 }
 
-/* Where our binary is; a newer one in its place is as good. NULL: out of memory. */
+/* The path of our binary; a newer one in its place is as good. NULL: out of memory. */
 static char *own_path(void)
 {
     static const char gone[] = " (deleted)";
@@ -408,7 +408,7 @@ static int open_runtime(struct agent *a, const struct agent_options *o, struct e
     return rc;
 }
 
-/* None of a pod that shares one: what that does, others do as well. */
+/* None for a pod that shares a GPU: its activity is not the pod's alone. */
 static const char *leased_gpus(void *arg, const struct pod_run *run)
 {
     const struct agent *a = arg;
@@ -421,7 +421,7 @@ static const char *leased_gpus(void *arg, const struct pod_run *run)
     return list;
 }
 
-/* What is measured of pods. */
+/* Measuring pods. */
 static int start_samples(struct agent *a, struct err *err)
 {
     struct samples_options o = {.loop = a->loop,
@@ -432,7 +432,7 @@ static int start_samples(struct agent *a, struct err *err)
                                 .arg = a};
 
     if (!a->owns_runtime)
-        return 0; /* its pods are nobody's processes */
+        return 0; /* its pods are not processes */
     a->samples = samples_new(&o);
     a->disk_limits = disk_limits_new(a);
     return a->samples && a->disk_limits ? 0 : err_set(err, ERR_INTERNAL, "out of memory");

@@ -1,4 +1,4 @@
-/* agent_internal.h - what the agent's own files share: the agent and its work on one pod. */
+/* agent_internal.h - shared by the agent's own files: the agent and its work on one pod. */
 #ifndef MUSTER_AGENT_AGENT_INTERNAL_H
 #define MUSTER_AGENT_AGENT_INTERNAL_H
 
@@ -28,17 +28,17 @@ struct agent {
     struct runtime *runtime;
     bool owns_runtime;
     struct hosts *hosts;
-    struct samples *samples;         /* of a runtime of our own; NULL else */
+    struct samples *samples;         /* with our own runtime; otherwise NULL */
     struct disk_limits *disk_limits; /* likewise */
     struct claims *claims;
-    struct scratch *scratch; /* one folder per pod: volumes that die with it */
-    char *folder;            /* what all this lies in: the data folder */
-    char *start;             /* where programs start that do not say where */
+    struct scratch *scratch; /* one folder per pod: volumes deleted with it */
+    char *folder;            /* the data folder that contains all this */
+    char *start;             /* the start folder of programs without one */
     struct node_keeper *node;
     struct cache *pods, *services;
     struct queue *queue;
     struct map works;    /* "namespace/name/uid" -> pod_work */
-    struct map departed; /* UIDs of pods that only the machine has, not looked at yet */
+    struct map departed; /* UIDs of pods only this machine has, not processed yet */
     struct clock_timer *next_departed;
     struct clock_timer *again; /* something was missed for lack of memory: all is looked at anew */
     struct pod_work *awaiting; /* those that wait for a service or for room */
@@ -46,7 +46,7 @@ struct agent {
     size_t said_next;
 };
 
-/* What the agent knows of a pod beside the cache and the runtime; kept while either has it. */
+/* What the agent knows about a pod besides cache and runtime; kept while either has it. */
 struct pod_work {
     struct agent *agent;
     char *key; /* "namespace/name/uid" */
@@ -56,7 +56,7 @@ struct pod_work {
     struct pod_work *next_awaiting, **at_awaiting; /* at is NULL: it does not wait */
     int64_t start_after_ms;                        /* the next one */
     int64_t said_note;
-    uint64_t complained; /* hash of what the log was told last */
+    uint64_t complained; /* hash of what was logged last */
     int64_t complained_ms;
     char *over_limit; /* why it is evicted, or NULL (disk_limits.c) */
     struct arena refs_arena;
@@ -71,13 +71,13 @@ struct pod_work {
     bool refs_known, token_asked;
 };
 
-/* pod_work.c: takes the pod one step further; calls queue_done when that step is over. */
+/* pod_work.c: advances the pod by one step; calls queue_done when it is over. */
 void pod_work_begin(struct pod_work *w);
 void pod_work_free(struct pod_work *w);
 
 /* agent.c */
 void agent_forget_pod(struct pod_work *w); /* frees it */
-/* Whether it is to be looked at when a service of its namespace appears or a run ends. */
+/* Whether to process it when a Service of its namespace appears or a run ends. */
 void agent_await(struct pod_work *w, bool awaits);
 
 #endif

@@ -19,7 +19,7 @@ static bool has_group(const struct container_identity *id, gid_t group)
     return id->gid == group;
 }
 
-/* An ordinary user's pods are that user, whatever number they ask for. */
+/* An ordinary user's pods run as that user, whatever number they ask for. */
 static bool may_write(const struct container_identity *id, const char *folder,
                       const struct stat *st)
 {

@@ -25,7 +25,7 @@ struct claims {
     struct clock *clock;
     char *root;
     enum claims_keeper keeper;
-    struct cache *cache; /* of those that are ours */
+    struct cache *cache; /* our own claims */
     struct clock_timer *again;
 };
 
@@ -42,7 +42,7 @@ static int bad_names(const char *ns, const char *name, struct err *err)
                    : 0;
 }
 
-/* Anybody may write: who the programs of pods are is the pods' affair, and nobody else gets past
+/* Writable for all: which user a pod's programs run as is up to the pods, and no one else gets past
  * the data folder. */
 static int make_folder(const char *path, struct err *err)
 {
@@ -55,9 +55,10 @@ static int make_folder(const char *path, struct err *err)
         return err_set(err, ERR_INTERNAL, "%s: %s", path, strerror(errno));
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return 0;
-    return err_set(err, ERR_INTERNAL,
-                   "%s leads to no folder; make it, or map the claim anew with muster up --volume",
-                   path);
+    return err_set(
+        err, ERR_INTERNAL,
+        "%s does not lead to a folder; create it, or map the claim again with muster up --volume",
+        path);
 }
 
 int claims_folder(const struct claims *c, struct arena *a, const char *ns, const char *name,
@@ -106,7 +107,7 @@ const char *claims_mapped_elsewhere(const struct claims *c, struct arena *a, con
 
 /* --- mapping --- */
 
-/* "NAMESPACE/NAME=DIR" into its parts, in the arena. */
+/* Splits "NAMESPACE/NAME=DIR", in the arena. */
 static int split_mapping(struct arena *a, const char *mapping, const char **ns, const char **name,
                          const char **dir, struct err *err)
 {
@@ -138,7 +139,7 @@ static int check_dir(const char *mapping, const char *dir, char **ret_real, stru
     return 0;
 }
 
-/* An older link is replaced, an empty folder too; one with files in it is not ours to hide. */
+/* Replaces an older link or an empty folder; one with files in it must not be hidden. */
 static int place_link(const char *mapping, const char *path, const char *real, struct err *err)
 {
     struct stat st;
@@ -156,7 +157,7 @@ static int place_link(const char *mapping, const char *path, const char *real, s
     return 0;
 }
 
-/* Makes root/ns/name a link to an existing folder; remembered by being there. */
+/* Makes root/ns/name a link to an existing folder; the link itself is the record. */
 static int map_claim(const char *root, const char *mapping, struct err *err)
 {
     struct arena a = ARENA_INIT(CLAIMS_ARENA_LIMIT_BYTES);
@@ -184,7 +185,7 @@ static void on_written(void *arg, const struct json *object, const struct err *e
 {
     (void)arg;
     (void)object;
-    /* Conflicts and late answers come right by the next event of the watch. */
+    /* Conflicts and late answers are corrected by the next watch event. */
     if (err && err->reason != ERR_ALREADY_EXISTS && err->reason != ERR_NOT_FOUND)
         log_warn("persistentvolumeclaim: %s", err->text);
 }
@@ -245,7 +246,7 @@ static void on_claim(void *arg, enum cache_event event, const struct json *claim
                      : c->root);
     else if (object_is_deleting(claim) ||
              json_string_is(json_at(claim, "spec", "volumeMode"), "Block"))
-        ; /* nothing to be done for it */
+        ; /* nothing can be done */
     else if (claims_folder(c, &a, object_namespace(claim), object_name(claim), &folder, &err) == 0)
         bind_claim(c, &a, claim, folder);
     else
@@ -254,7 +255,7 @@ static void on_claim(void *arg, enum cache_event event, const struct json *claim
     arena_release(&a);
 }
 
-/* As large as the disk it is on: nothing keeps it smaller. */
+/* The size of its disk: nothing limits it further. */
 static const char *disk_size(const struct claims *c, char out[QUANTITY_TEXT_SIZE])
 {
     struct statvfs st;
@@ -333,7 +334,7 @@ static void on_version(void *arg, const struct json *answer, const struct err *e
     else if (err || !keep_claims(c))
         c->again = clock_start(c->clock, ASK_AGAIN_MS, ask_server, c);
     if (err)
-        log_warn("cannot ask the server for its version, will go on trying: %s", err->text);
+        log_warn("cannot ask the server for its version, will keep trying: %s", err->text);
 }
 
 static void ask_server(void *arg)

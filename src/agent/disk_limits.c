@@ -1,6 +1,6 @@
 /*
- * disk_limits.c - see disk_limits.h. One timer, and at most one look under way, on a pool thread.
- * Walking large trees takes long: the pause before the next look grows with it.
+ * disk_limits.c - see disk_limits.h. One timer, and at most one measurement under way, on a pool
+ * thread. Walking large trees takes long, so the pause before the next one grows with it.
  */
 #include "agent/disk_limits.h"
 
@@ -18,9 +18,9 @@
 #include "runtime/podfolder.h"
 
 #define STEP_MS 2000
-#define STEP_SHARE 20 /* times what the last look took */
+#define STEP_SHARE 20 /* times the duration of the last measurement */
 #define STEP_LIMIT_MS 300000
-#define TARGETS_LIMIT 10000u /* in one look */
+#define TARGETS_LIMIT 10000u /* per measurement */
 
 struct target {
     char *key; /* of the pod's work */
@@ -35,7 +35,7 @@ struct disk_limits {
     struct clock_timer *timer;
     int64_t begun_ms;
     bool busy, closing;
-    /* Of the look under way; the pool thread's while busy. */
+    /* For the measurement under way; the pool thread's while busy. */
     struct target *targets;
     size_t len, cap;
 };
@@ -53,7 +53,7 @@ static void look(void *arg)
     }
 }
 
-/* --- which volumes --- */
+/* --- selecting volumes --- */
 
 static void target_release(struct target *t)
 {
@@ -100,7 +100,7 @@ static void add_target(struct disk_limits *d, const struct pod_run *run, const c
         target_release(&t);
 }
 
-/* Here and below: the kubelet's words. */
+/* The messages here and below are the kubelet's. */
 static void add_volume(struct disk_limits *d, const struct pod_run *run, const struct json *volume)
 {
     const struct json *source = json_get(volume, "emptyDir"), *size = json_get(source, "sizeLimit");
@@ -122,8 +122,8 @@ static const struct json *storage_limit(const struct json *container)
     return json_get(json_at(container, "resources", "limits"), "ephemeral-storage");
 }
 
-/* What a container writes into the folder it starts in is its own; all that dies with the pod is
- * the containers' together. */
+/* What a container writes into its start folder is its own; everything deleted with the pod counts
+ * for all containers together. */
 static void add_containers(struct disk_limits *d, const struct pod_run *run,
                            const struct json *containers)
 {

@@ -1,9 +1,9 @@
 /*
- * disk_limits.h - emptyDir volumes on disk that have a sizeLimit, and containers with a limit of
- * ephemeral-storage: the folder they start in, and all that dies with the pod. Nothing on a plain
- * disk keeps a folder from growing, so they are measured while their pod runs, as the kubelet does
- * it; a pod with one that is too large is evicted (pod_sync.h). Volumes in memory have their limit
- * from the kernel and are none of this file's business.
+ * disk_limits.h - limits for emptyDir volumes on disk (sizeLimit) and for containers
+ * (ephemeral-storage: their start folder, and everything deleted with the pod). Nothing on a plain
+ * disk keeps a folder from growing, so they are measured while their pod runs, as the kubelet does;
+ * a pod that exceeds one is evicted (pod_sync.h). For volumes in memory the kernel enforces the
+ * limit.
  */
 #ifndef MUSTER_AGENT_DISK_LIMITS_H
 #define MUSTER_AGENT_DISK_LIMITS_H

@@ -18,8 +18,8 @@
 
 struct hosts_file {
     char *path;
-    struct map names; /* those in the file; the values mean nothing */
-    size_t asked_at;  /* how many there were when renewal was last thought of */
+    struct map names; /* names in the file; values are unused */
+    size_t asked_at;  /* how many there were when renewal was last considered */
 };
 
 struct hosts {
@@ -62,8 +62,8 @@ void hosts_free(struct hosts *h)
     free(h);
 }
 
-/* Our lines begin with the name and a tab before it; a line of the machine's own that looks like
- * one does no harm. */
+/* Our lines are an address, a tab and the name; a line of the machine that looks like one does no
+ * harm. */
 static int load_names(struct hosts_file *f, const char *text)
 {
     int rc = 0;
@@ -85,8 +85,8 @@ static int load_names(struct hosts_file *f, const char *text)
     return rc;
 }
 
-/* A new file, not the old one changed: a pod that still has that keeps it whole. Not synced to
- * disk: after a crash of the machine it is made again. */
+/* A new file, instead of changing the old one: a pod that still uses that keeps it intact. Not
+ * synced: after a machine crash it is created again. */
 static int replace_file(const char *path, const char *data, size_t len)
 {
     char *tmp;

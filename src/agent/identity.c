@@ -1,9 +1,9 @@
 /*
  * identity.c - see identity.h.
  *
- * Where no group is named, a cluster takes the image's word for it or group 0. There is no image
- * here and group 0 is the machine's own, so it is the group the machine's passwd file gives the
- * user, or else one of his number.
+ * If no group is named, a cluster uses the image's or group 0. There is no image here and group 0
+ * is the machine's own, so it is the user's group in the machine's passwd, or else one with the
+ * user's number.
  */
 #include "agent/identity.h"
 
@@ -119,10 +119,10 @@ static int by_root(struct arena *a, const struct wish *w, const struct identity_
     return 0;
 }
 
-/* --- as anybody else --- */
+/* --- as an ordinary user --- */
 
-/* fsGroup asks that volumes can be written: they belong to the user, whatever his number. More
- * groups he cannot have. */
+/* fsGroup asks for writable volumes: they belong to the user anyway, whatever the number.
+ * Additional groups are impossible. */
 static int by_user(const struct wish *w, const struct identity_machine *m, struct identity *ret,
                    struct err *err)
 {

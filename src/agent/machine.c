@@ -1,5 +1,5 @@
-/* machine.c - see machine.h. What cannot be found out stays empty: none of it is worth failing for.
- */
+/* machine.c - see machine.h. What cannot be determined stays empty: none of it is worth failing
+ * for. */
 #include "agent/machine.h"
 
 #include <ctype.h>
@@ -48,7 +48,7 @@ static int64_t memory_total(void)
     return total;
 }
 
-/* The machine as a container around us leaves it to us. */
+/* Applies the limits of a container around us. */
 static void apply_limits(struct machine *m)
 {
     int64_t cpu, memory;
@@ -69,7 +69,7 @@ static int64_t cpu_count(void)
     return max_i64(1, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* /dev/nvidia0, /dev/nvidia1 ...: there is one per GPU, and others beside them. */
+/* /dev/nvidia0, /dev/nvidia1 ...: one per GPU, besides other files. */
 static int64_t count_gpu_files(void)
 {
     DIR *d = opendir("/dev");
@@ -88,7 +88,7 @@ static int64_t count_gpu_files(void)
     return n;
 }
 
-/* A label's value holds letters, digits, dashes, dots and underscores. */
+/* Label values consist of letters, digits, dashes, dots and underscores. */
 static void set_product(struct machine *m, const char *name)
 {
     size_t n = 0;
@@ -100,7 +100,7 @@ static void set_product(struct machine *m, const char *name)
     m->gpu_product[n] = '\0';
 }
 
-/* The driver's library says most; without it there are the device files. */
+/* From the driver's library, or else from the device files. */
 static void read_gpus(struct machine *m)
 {
     struct nvml *nvml = nvml_open(NULL);
@@ -147,7 +147,7 @@ static void read_os_image(char *out, size_t size)
         (void)fclose(f);
 }
 
-/* Node names are lower case; a host's name may not be. */
+/* Node names are lower case; host names need not be. */
 static void read_host_name(char *out, size_t size)
 {
     if (gethostname(out, size - 1) != 0 || !out[0])

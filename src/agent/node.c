@@ -23,7 +23,7 @@
 #define LEASE_SECONDS 40
 #define LEASE_RENEW_MS 10000
 #define RETRY_FIRST_MS 200
-#define MEND_MS 1000 /* two who write it do not fight faster than that */
+#define MEND_MS 1000 /* two writers must not fight faster than that */
 #define RETRY_LAST_MS 30000
 #define NODE_ARENA_LIMIT_BYTES (1024u * 1024u)
 #define PODS_LIMIT 500
@@ -51,7 +51,7 @@ static const struct {
     {"Ready", "True", "MusterReady", "muster runs pods on this machine"},
 };
 
-/* As it is created; without status. */
+/* As created; without status. */
 static struct json *make_object(struct arena *a, const struct node_options *o)
 {
     struct json *v = json_new_object(a), *meta, *labels, *annotations;
@@ -94,7 +94,7 @@ static struct json *resources(struct arena *a, const struct machine *m)
     json_set_stringf(a, v, "memory", "%" PRId64 "Ki", m->memory_bytes / 1024);
     json_set_stringf(a, v, "pods", "%d", PODS_LIMIT);
     json_set_stringf(a, v, "nvidia.com/gpu", "%" PRId64, gpu_set_count(m->gpu_set));
-    /* Null takes away what an earlier start offered. */
+    /* Null removes what an earlier start offered. */
     (void)json_set(a, v, resource_key(RESOURCE_GPU_SHARE), json_new_null(a));
     if (m->gpu_shares > 0)
         json_set_stringf(a, v, resource_key(RESOURCE_GPU_SHARE), "%" PRId64,
@@ -241,7 +241,8 @@ static void renew_lease(void *arg)
     arena_release(&a);
 }
 
-/* Its first sign; and when the Node is made anew the Lease is the old one's, and goes with it. */
+/* The first heartbeat; when the Node is recreated, the Lease belongs to the old one and is deleted
+ * with it. */
 static void note_uid(struct node_keeper *n, const char *uid)
 {
     bool first = !n->uid;
@@ -254,7 +255,7 @@ static void note_uid(struct node_keeper *n, const char *uid)
         renew_lease(n);
 }
 
-/* --- itself --- */
+/* --- the Node --- */
 
 static void again_after(struct node_keeper *n, int64_t delay_ms)
 {
@@ -333,14 +334,14 @@ static void begin(void *arg)
     arena_release(&a);
 }
 
-/* The machine is there all the same, and its pods would be given up. */
+/* The machine still exists, and otherwise its pods would be given up. */
 static void make_again(struct node_keeper *n)
 {
     n->exists = false;
     again_after(n, 0);
 }
 
-/* Its annotations are the machine's: who vouches for its endpoint, and its GPUs. */
+/* Whether its annotations are right: its endpoint's CA, and its GPUs. */
 static bool says_what_is(const struct node_keeper *n, const struct json *node)
 {
     struct arena a = ARENA_INIT(NODE_ARENA_LIMIT_BYTES);
@@ -353,8 +354,8 @@ static bool says_what_is(const struct node_keeper *n, const struct json *node)
     return right;
 }
 
-/* A cluster says Unknown of one that it has not heard of for a while, and only the node itself says
- * otherwise. */
+/* A cluster sets Unknown for a node it has not heard from, and only the node itself changes it
+ * back. */
 static bool is_ready_or_new(const struct json *node)
 {
     const struct json *ready = object_condition(node, "Ready");
@@ -373,7 +374,7 @@ static void on_node(void *arg, enum cache_event event, const struct json *node,
     if (event == CACHE_DELETED) {
         make_again(n);
     } else if (n->exists && !says_what_is(n, node)) {
-        log_warn("node %s: somebody else wrote its annotations; they are set again", n->o.name);
+        log_warn("node %s: another client changed its annotations; they are set again", n->o.name);
         n->exists = false;
         again_after(n, MEND_MS);
     } else if (n->exists && !is_ready_or_new(node)) {

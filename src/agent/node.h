@@ -1,4 +1,4 @@
-/* node.h - keeps this machine's Node object: made once, its status renewed. */
+/* node.h - maintains this machine's Node object: created once, its status renewed. */
 #ifndef MUSTER_AGENT_NODE_H
 #define MUSTER_AGENT_NODE_H
 
@@ -18,7 +18,7 @@ struct node_options {
     const struct machine *machine;
 };
 
-/* Strings and machine stay the caller's and must outlive it. */
+/* Strings and machine belong to the caller and must outlive it. */
 struct node_keeper *node_keeper_new(const struct node_options *options) must_check;
 void node_keeper_free(struct node_keeper *n); /* NULL-safe */
 

@@ -1,6 +1,6 @@
 /*
- * nvml.c - see nvml.h. The few structures are written down here as the library's documentation
- * gives them; the suffixes _v2 and _v3 name the layout, and the newest one a driver has is taken.
+ * nvml.c - see nvml.h. The few structures are declared here as in the library's documentation; the
+ * suffixes _v2 and _v3 name the layout, and the newest one a driver has is used.
  */
 #include "agent/nvml.h"
 
@@ -33,7 +33,7 @@ struct process_v2 {
     unsigned gpu_instance, compute_instance;
 };
 
-struct gpu; /* opaque, to us as well */
+struct gpu; /* opaque */
 
 struct nvml {
     void *library;
@@ -53,7 +53,7 @@ struct nvml {
     int (*get_processes_v2)(struct gpu *d, unsigned *count, struct process_v2 *out);
 };
 
-/* Data and function pointers are of one size wherever dlsym works. */
+/* Data and function pointers have the same size wherever dlsym works. */
 static bool find(void *library, const char *name, void *out)
 {
     void *symbol = dlsym(library, name);
@@ -88,7 +88,7 @@ static bool find_devices(struct nvml *n)
         return false;
     for (unsigned i = 0; i < count && i < NVML_GPUS_LIMIT; i++)
         if (n->get_handle(i, &n->devices[i]) != NVML_SUCCESS)
-            n->devices[i] = NULL; /* lost: its number stays, so that the others keep theirs */
+            n->devices[i] = NULL; /* lost: its index stays, so that the others keep theirs */
     n->count = min_size(count, NVML_GPUS_LIMIT);
     return true;
 }
@@ -149,8 +149,8 @@ bool nvml_device_read(const struct nvml *n, size_t index, struct nvml_device *re
     return true;
 }
 
-/* The library counts what two devices have in common in tens: one board, one PCIe switch, several,
- * a host bridge, a NUMA node, the system. */
+/* The library reports the common ancestor of two devices in tens: one board, one PCIe switch,
+ * several, a host bridge, a NUMA node, the system. */
 enum gpu_distance nvml_distance(const struct nvml *n, size_t one, size_t other)
 {
     static const enum gpu_distance by_pcie[] = {GPU_PCIE_SWITCH, GPU_PCIE_SWITCH, GPU_PCIE_SWITCHES,

@@ -1,10 +1,9 @@
 /*
  * pod_env.c - see pod_env.h.
  *
- * The environment, later ones winning: a few variables of the daemon's own (the image that would
- * bring PATH and HOME is not used), what the machine says (host name, GPUs), envFrom, env. $(VAR)
- * refers to envFrom and earlier env entries only, as in Kubernetes, so that a manifest means the
- * same there.
+ * The environment, later entries winning: a few of the daemon's own variables (as no image provides
+ * PATH and HOME), the machine's (host name, GPUs), envFrom, env. As in Kubernetes $(VAR) refers
+ * only to envFrom and earlier env entries, so that a manifest means the same there.
  */
 #include "agent/pod_env.h"
 
@@ -26,7 +25,7 @@
 #define ENV_LIMIT 10000u
 #define DEFAULT_GRACE_SECONDS 30
 
-/* Handed on from the daemon's environment; a name that ends with * is a prefix. */
+/* Inherited from the daemon's environment; a trailing * makes a prefix. */
 static const char *const inherited[] = {
     "PATH",         "HOME",
     "USER",         "LOGNAME",
@@ -43,7 +42,7 @@ static const char *const inherited[] = {
     "NO_PROXY",     "MUSTER_JUPYTER",
 };
 
-/* Variables whose value may be a Service's name that has to be replaced by an address. */
+/* Variables whose value may be a Service name that must be replaced by an address. */
 static const char *const address_variables[] = {"MASTER_ADDR"};
 
 struct variable {
@@ -60,7 +59,7 @@ struct builder {
     const struct json *container;
     struct variable *first, *last;
     size_t count;
-    size_t gpus_taken; /* of the pod's list, by the containers before this one */
+    size_t gpus_taken; /* of the pod's list, by earlier containers */
     struct identity who;
     const struct start_note **notes;
     bool said_threads;
@@ -84,7 +83,7 @@ void start_note_add(struct arena *a, const struct start_note **list, const struc
     *list = n;
 }
 
-/* --- what it refers to --- */
+/* --- references --- */
 
 void pod_ref_add(struct arena *a, struct pod_ref **list, const struct kind *k, const char *name)
 {
@@ -205,7 +204,7 @@ static void add_inherited(struct builder *b)
     }
 }
 
-/* "3,5" out of "2,3,5" for skip 1, take 2; what is not there is left out. */
+/* "3,5" out of "2,3,5" for skip 1, take 2; truncated if there are fewer. */
 static const char *cut_list(struct arena *a, const char *list, size_t skip, size_t take)
 {
     const char *from = list, *to;
@@ -224,7 +223,7 @@ static const char *cut_list(struct arena *a, const char *list, size_t skip, size
 }
 
 /* A container sees the GPUs it asked for, the pod's shared one if it asked for a share and, on a
- * machine that has GPUs, no others. */
+ * machine with GPUs, no others. */
 static void add_gpus(struct builder *b, const struct json *c)
 {
     const char *list = object_annotation(b->pod, ANNOTATION_GPUS);
@@ -240,7 +239,7 @@ static void add_gpus(struct builder *b, const struct json *c)
         last = last ? last + 1 : list;
         if (shares)
             mine = wanted > 0 ? arena_printf(b->arena, "%s,%s", mine, last) : last;
-        set_variable(b, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", false); /* as leases count them */
+        set_variable(b, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", false); /* like leases */
         set_variable(b, "CUDA_VISIBLE_DEVICES", mine, false);
         set_variable(b, "NVIDIA_VISIBLE_DEVICES", mine, false);
     } else if (b->machine->has_gpus) {
@@ -386,7 +385,7 @@ static int add_env(struct builder *b, const struct json *e, struct err *err)
     return 0;
 }
 
-/* Where Kubernetes' own libraries look for the server that the pod's token is for. */
+/* Where Kubernetes' libraries look for the server that the pod's token is for. */
 static void add_api_address(struct builder *b, const char *server)
 {
     static const char scheme[] = "https://";
@@ -411,7 +410,7 @@ static void add_api_address(struct builder *b, const char *server)
                  port ? arena_strndup(b->arena, port + 1, strcspn(port + 1, "/")) : "443", false);
 }
 
-/* For programs that are muster itself; $(MUSTER_EXE) may stand in a command. */
+/* For muster's own programs; commands may use $(MUSTER_EXE). */
 static void add_own(struct builder *b)
 {
     set_variable(b, "MUSTER_EXE", b->machine->exe, true);
@@ -441,7 +440,7 @@ static int add_identity(struct builder *b, struct err *err)
     return rc;
 }
 
-/* After what the pod sets itself. */
+/* After the pod's own variables. */
 static void add_threads(struct builder *b, const struct json *c)
 {
     const char *why;
@@ -575,7 +574,7 @@ int pod_start_build(struct arena *a, const struct json *pod, const struct pod_re
                         .refs = refs,
                         .machine = machine,
                         .notes = notes,
-                        .said_threads = true}; /* of init containers nothing is said */
+                        .said_threads = true}; /* not reported for init containers */
     size_t n = 0, total = json_len(init) + json_len(main);
     struct container_start *list = arena_alloc(a, max_size(total, 1) * sizeof(*list));
     int rc = 0;

@@ -1,6 +1,6 @@
 /*
  * pod_env.h - from a pod's spec to what is run: arguments, environment, folder. Pure: what it needs
- * of the machine and of the API is handed to it.
+ * from the machine and the API is passed in.
  */
 #ifndef MUSTER_AGENT_POD_ENV_H
 #define MUSTER_AGENT_POD_ENV_H
@@ -10,29 +10,29 @@
 #include "api/kind.h"
 #include "port/runtime.h"
 
-/* A ConfigMap, Secret, claim or its volume, or the Node, that a pod's environment and volumes are
- * made of. */
+/* A ConfigMap, Secret, claim or its volume, or the Node, needed for a pod's environment and
+ * volumes. */
 struct pod_ref {
     struct pod_ref *next;
     const struct kind *kind;
     const char *name;
     bool asked;                /* the API has answered */
-    const struct json *object; /* NULL: there is none */
+    const struct json *object; /* NULL: it does not exist */
 };
 
-/* Every one once, in the arena. */
+/* Each one once, in the arena. */
 struct pod_ref *pod_refs(struct arena *a, const struct json *pod);
-/* Unless it is there, or has no name. */
+/* Unless present already, or without a name. */
 void pod_ref_add(struct arena *a, struct pod_ref **list, const struct kind *k, const char *name);
 
-/* What the pod's author may want to know. Strings are in the arena. */
+/* Something the pod's author may want to know. Strings are in the arena. */
 struct start_note {
     const struct start_note *next;
     const char *reason, *message;
     bool warning;
-    bool of_job; /* the pods of a job say it once, and name the event by its subject */
+    bool of_job; /* reported once for a job's pods, with the event named after its subject */
     const char *subject;
-    const char *claim; /* the object of this claim is missing; or NULL */
+    const char *claim; /* the claim whose object is missing, or NULL */
 };
 
 void start_note_add(struct arena *a, const struct start_note **list, const struct start_note *note);
@@ -46,16 +46,16 @@ struct pod_machine {
     bool has_gpus;
     struct identity_machine users;
     const char *exe;            /* MUSTER_EXE, or NULL */
-    const char *server, *token; /* MUSTER_SERVER and MUSTER_TOKEN of the pod's account, or NULL */
-    const char *ca_pem;         /* MUSTER_CA beside them, or NULL */
-    struct pod_allocatable allocatable; /* what limits that are not set mean */
-    uint64_t open_files;                /* as in container_start */
-    int64_t replicas; /* of the pod's job on this machine, itself too; 0: it has none */
+    const char *server, *token; /* MUSTER_SERVER and MUSTER_TOKEN for the pod's account, or NULL */
+    const char *ca_pem;         /* MUSTER_CA for them, or NULL */
+    struct pod_allocatable allocatable; /* stands in for limits that are not set */
+    uint64_t open_files;                /* see container_start */
+    int64_t replicas; /* of the pod's job on this machine, itself included; 0: no job */
 };
 
-/* Everything is in the arena or the pod. An error is about the pod's configuration and may pass
- * (a ConfigMap can still come). hosts_path is left NULL, and cwd of containers that are to start in
- * a folder of their own. */
+/* Everything is in the arena or the pod. An error concerns the pod's configuration and may be
+ * temporary (a ConfigMap may still be created). hosts_path stays NULL, and so does cwd of
+ * containers that start in a folder of their own. */
 int pod_start_build(struct arena *a, const struct json *pod, const struct pod_ref *refs,
                     const struct pod_machine *machine, struct pod_start *ret,
                     const struct start_note **notes, struct err *err) must_check;

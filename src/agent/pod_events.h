@@ -1,4 +1,4 @@
-/* pod_events.h - Events about pods. Best effort: one that is lost stops nothing. */
+/* pod_events.h - Events about pods. Best effort: a lost one stops nothing. */
 #ifndef MUSTER_AGENT_POD_EVENTS_H
 #define MUSTER_AGENT_POD_EVENTS_H
 
@@ -10,11 +10,11 @@ struct pod_event {
     const char *type;         /* "Normal", "Warning" */
     const char *reason, *message;
     const char *component, *host;
-    const char *name; /* of the Event; NULL: a new one. The same name again says nothing twice */
+    const char *name; /* of the Event, so that it is created only once; NULL: a new one */
     int64_t now_ms;
 };
 
-/* owner: whose arg client_forget knows. */
+/* owner: the arg for client_forget. */
 void pod_event_send(struct transport *t, const struct pod_event *e, void *owner);
 
 #endif

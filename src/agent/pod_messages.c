@@ -1,10 +1,10 @@
 /*
  * pod_messages.c - see pod_messages.h.
  *
- * Every container has one, so it must cost next to nothing and never be what a pod fails of: the
- * default path is mounted only in a /dev of the container's own or onto a file that is there, which
- * root makes, empty: otherwise a shadow of all of /dev would be needed. A path of
- * the user's own is mounted like any volume.
+ * Every container has one, so it must cost next to nothing and never be a reason for failure: the
+ * default path is mounted only in a private /dev or onto an existing file, which root creates,
+ * empty; otherwise a shadow of all of /dev would be needed. A user's own path is mounted like any
+ * volume.
  */
 #include "agent/pod_messages.h"
 
@@ -19,7 +19,7 @@
 
 #define MESSAGE_VOLUME "termination-log"
 
-/* Any user's program may write it: the folder around it is closed. */
+/* Writable for any user: the folder around it is closed. */
 static int make_file(const char *path, struct err *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666), rc = 0;
@@ -58,7 +58,7 @@ static int check_path(const char *path, struct err *err)
     return 0;
 }
 
-/* One that mounts something of his own there means that. */
+/* Whether the container mounts something of its own there. */
 static bool is_taken(const struct container_start *c)
 {
     for (size_t i = 0; i < c->mounts_len; i++)
@@ -73,7 +73,7 @@ static bool wants_mount(const struct container_start *c)
         return false;
     if (strcmp(c->message_path, MESSAGE_DEFAULT_PATH) != 0)
         return true;
-    return (c->hidden && !c->rights.privileged) || default_is_there(); /* with a /dev of its own */
+    return (c->hidden && !c->rights.privileged) || default_is_there(); /* with a private /dev */
 }
 
 static void add_mount(struct arena *a, struct container_start *c)

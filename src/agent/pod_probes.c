@@ -136,7 +136,7 @@ int64_t pod_attempt(const struct json *pod)
 
 enum pod_restart pod_restart_policy(const struct json *pod)
 {
-    /* The server fills the default in: one that is not there was never meant to be. */
+    /* The server fills in the default, so a missing value is deliberate. */
     const char *policy = json_string(json_at(pod, "spec", "restartPolicy"), "Never");
 
     if (strcmp(policy, "Always") == 0)

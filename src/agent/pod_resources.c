@@ -47,11 +47,11 @@ static const struct json *find_container(const struct json *pod, const char *nam
     return NULL;
 }
 
-/* What resourceFieldRef can name. A limit that is not set is what the node has, a request that is
- * not set is the limit, else nothing. */
+/* What resourceFieldRef can name. An unset limit is the node's capacity, an unset request is the
+ * limit, else nothing. */
 static const struct {
     const char *path, *list, *name;
-    bool milli; /* counted in thousandths */
+    bool milli; /* in thousandths */
 } resources[] = {
     {"limits.cpu", "limits", "cpu", true},
     {"requests.cpu", "requests", "cpu", true},

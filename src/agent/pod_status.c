@@ -1,6 +1,6 @@
 /*
- * pod_status.c - see pod_status.h. Only differences are sent, so a status that is right costs
- * nothing, however often it is asked. A finished phase stays.
+ * pod_status.c - see pod_status.h. Only differences are sent, so an unchanged status costs nothing.
+ * A final phase never changes.
  */
 #include "agent/pod_status.h"
 
@@ -30,7 +30,7 @@ static const struct container_state *state_of(const struct pod_run *run, const c
     return NULL;
 }
 
-/* One that has ended and will be run again still counts as running. */
+/* A container that ended and will be restarted still counts as running. */
 static bool will_be_restarted(const struct pod_run *run, const struct container_state *c,
                               enum pod_restart policy)
 {
@@ -229,7 +229,7 @@ static struct json *conditions(struct arena *a, const struct json *pod, const st
     set_condition(a, list, "Ready", s->all_ready, not_ready, now_ms);
     set_condition(a, list, "ContainersReady", s->all_ready, not_ready, now_ms);
     set_condition(a, list, "PodScheduled", true, NULL, now_ms);
-    /* A group's pod may be preempted without our having heard of it yet. */
+    /* A group's pod may have been preempted without our knowing yet. */
     if ((object_is_deleting(pod) || object_label(pod, LABEL_GROUP_NAME)) &&
         (s->phase == SUCCEEDED || s->phase == FAILED) && s->by_itself)
         set_condition(a, list, POD_ENDED_BY_ITSELF, true, NULL, now_ms);
@@ -257,7 +257,7 @@ static const char *qos_class(const struct json *pod)
     return !any ? "BestEffort" : guaranteed ? "Guaranteed" : "Burstable";
 }
 
-/* --- all of it --- */
+/* --- the whole status --- */
 
 static int64_t start_time(const struct pod_run *run, int64_t now_ms)
 {

@@ -1,9 +1,9 @@
 /*
  * pod_sync.c - see pod_sync.h.
  *
- * Two rules carry the rest: a pod whose status says it ran is never started again (its folder may
- * have been lost, and a second copy of a replica corrupts a training), and nothing is stopped or
- * removed because a cache does not have it: the API is asked first.
+ * Two rules matter most: a pod whose status says it ran is never started again (its folder may have
+ * been lost, and a second copy of a replica corrupts a training), and nothing is stopped or removed
+ * because it is missing from a cache: the API is asked first.
  */
 #include "agent/pod_sync.h"
 
@@ -19,7 +19,7 @@ static const char *container_problem(const struct json *c)
     return NULL;
 }
 
-/* What makes it impossible to run the pod here, now or later. */
+/* Why the pod can never run here, or NULL. */
 static const char *pod_problem(const struct json *pod)
 {
     static const char *const lists[] = {"initContainers", "containers"};
@@ -91,8 +91,8 @@ const char *pod_awaited_service(struct arena *a, const struct json *pod)
 
     if (n == 0 || strcmp(address, "localhost") == 0)
         return NULL;
-    /* NAME, NAME.NAMESPACE or NAME.NAMESPACE.svc...; a bare IP address starts with a number that is
-     * no Service name, which must begin with a letter. */
+    /* NAME, NAME.NAMESPACE or NAME.NAMESPACE.svc...; an IP address starts with a digit, which a
+     * Service name cannot. */
     name = arena_strndup(a, address, n);
     return name && name[0] >= 'a' && name[0] <= 'z' && !dns_label_problem(name) ? name : NULL;
 }
@@ -109,7 +109,7 @@ static struct pod_decision fail(int exit_code, const char *reason, const char *m
         .failure = {.exit_code = exit_code, .reason = reason, .message = message}};
 }
 
-/* First it is said, so that a daemon that is killed meanwhile goes on with it. */
+/* Reported first, so that a restarted daemon continues with it. */
 static struct pod_decision evict(const struct pod_view *v)
 {
     if (pod_is_evicted(v->pod))
@@ -141,7 +141,7 @@ static struct pod_decision decide_start(const struct pod_view *v)
     if (problem)
         return fail(128, "StartError", problem);
     /* A pod deleted without grace is gone from the API before it is gone from the machine, and its
-     * name, GPUs and port are given to the next at once. */
+     * name, GPUs and port are immediately reassigned. */
     if (v->room_held)
         return (struct pod_decision){.step = POD_STEP_WAIT, .wake_ms = POD_ROOM_RECHECK_MS};
     if (v->service_seen)

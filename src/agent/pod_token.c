@@ -1,8 +1,8 @@
 /*
- * pod_token.c - see pod_token.h. The token is good while the pod exists and no longer. In files it
- * is renewed as a kubelet does it, and asked for for as long as its volume says; a variable cannot
- * be renewed in a running program, and is asked for for a long time. Who has just begun does not
- * know how old those of its pods are, and renews them.
+ * pod_token.c - see pod_token.h. The token is valid only while the pod exists. In files it has the
+ * lifetime given by its volume and is renewed, as in a kubelet; a variable cannot be renewed in a
+ * running program, so that one is requested for a long time. A restarted agent does not know how
+ * old its pods' tokens are, and renews them.
  */
 #include "agent/pod_token.h"
 
@@ -17,7 +17,7 @@
 #include "client/client.h"
 
 #define VARIABLE_SECONDS (366LL * 24 * 3600)
-#define FILE_SECONDS 3600 /* where its volume does not say; Kubernetes' default */
+#define FILE_SECONDS 3600 /* Kubernetes' default, if its volume has none */
 #define OLDEST_MS (24 * INT64_C(3600000))
 #define RETRY_MS (60 * INT64_C(1000))
 #define REQUEST_LIMIT_BYTES 65536u
@@ -33,8 +33,7 @@ bool pod_token_is_own(const struct json *pod)
            json_get_bool(spec, "automountServiceAccountToken", true);
 }
 
-/* For how long its file is to be good, as the admission of a cluster writes it into every pod; 0:
- * it has none. */
+/* The lifetime of its file, as a cluster's admission sets it in every pod; 0: there is none. */
 static int64_t file_seconds(const struct json *pod)
 {
     json_each (volume, json_at(pod, "spec", "volumes"))

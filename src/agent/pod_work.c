@@ -1,7 +1,7 @@
 /*
- * pod_work.c - carries out what pod_sync.c decides for one pod: through the runtime at once,
- * through the API with an answer later. A pod is in work at most once (the queue sees to that), so
- * its calls never overtake each other.
+ * pod_work.c - carries out what pod_sync.c decides for one pod: by the runtime at once, by the API
+ * with a later answer. The queue makes sure that a pod is processed once at a time, so its calls
+ * never overtake each other.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static void done(struct pod_work *w, enum queue_result result)
     agent_forget_pod(w);
 }
 
-/* What stays as it is is tried every second, and said once an hour. */
+/* A persistent problem is retried every second, but logged once an hour. */
 static void complain(struct pod_work *w, const char *what, const struct err *err)
 {
     const char *text = err->text ? err->text : "out of memory";
@@ -80,7 +80,8 @@ static void complain(struct pod_work *w, const char *what, const struct err *err
     log_warn("pod %s/%s: %s: %s", w->ns, w->name, what, text);
 }
 
-/* An event with a name is said once; of the last ones that needs no answer of the server's. */
+/* Named events are created only once; for the latest ones this is known without asking the
+ * server. */
 static bool was_said(struct agent *a, const char *ns, const char *name)
 {
     uint64_t hash = fnv1a_64(fnv1a_64(FNV1A_64_START, ns, strlen(ns) + 1), name, strlen(name));
@@ -109,7 +110,7 @@ static void say(struct pod_work *w, const struct json *pod, const char *name, co
     pod_event_send(w->agent->transport, &e, w->agent);
 }
 
-/* --- over --- */
+/* --- removal --- */
 
 static void remove_run(struct pod_work *w)
 {
@@ -160,7 +161,7 @@ static void on_verified(void *arg, const struct json *object, const struct err *
     look(w);
 }
 
-/* By a list: of one that is gone a cluster tells its node nothing else. */
+/* By a list: about a deleted pod a cluster answers its node nothing else. */
 static void verify(struct pod_work *w)
 {
     struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
@@ -200,7 +201,7 @@ static void on_status(void *arg, const struct json *object, const struct err *er
         done(w, QUEUE_RETRY);
     } else if (w->delete_next && !refused) {
         delete_pod(w);
-    } else { /* refused: another pod has the name, as the cache will tell, or it was in a hurry */
+    } else { /* refused: another pod has the name, as the cache will show, or it was too early */
         done(w, refused && cached_pod(w) ? QUEUE_RETRY : QUEUE_OK);
     }
 }
@@ -230,7 +231,7 @@ static void say_started(struct pod_work *w, const struct json *pod)
     const struct pod_run *run = known_run(w);
     struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
 
-    /* A status that says Running or more is of before a restart of the daemon: it was said then. */
+    /* A status of Running or later is from before a restart of the daemon: already reported. */
     for (size_t i = 0; run && i < run->containers_len && !w->said_started; i++)
         if (run->containers[i].pid > 0 && !run->containers[i].init) {
             w->said_started = true;
@@ -243,7 +244,7 @@ static void say_started(struct pod_work *w, const struct json *pod)
     arena_release(&a);
 }
 
-/* Named by pod and number: said again after a restart of the daemon, it is there already. */
+/* Named by pod and number: after a restart of the daemon the event already exists. */
 static void say_pod_notes(struct pod_work *w, const struct json *pod)
 {
     const struct pod_run *run = known_run(w);
@@ -284,7 +285,7 @@ static void on_ref(void *arg, const struct json *object, const struct err *err)
     look(w);
 }
 
-/* true: all there. false: asked for the next, look() goes on. */
+/* True: all there. False: the next one was requested, and look() continues. */
 static bool have_refs(struct pod_work *w, const struct json *pod)
 {
     if (!w->refs_known) {
@@ -332,7 +333,7 @@ static int prepare_hosts(struct pod_work *w, const char *hostname, const char **
     bool was_open = hosts_is_open(a->hosts, w->ns);
     int rc;
 
-    /* Asking all pods, the dead ones too, is too dear to be done at every start. */
+    /* Checking all pods, including dead ones, is too expensive for every start. */
     if (hosts_wants_renewal(a->hosts, w->ns, cache_count(a->services))) {
         n.alive = false;
         a->runtime->ops->each(a->runtime, see_alive, &n);
@@ -346,7 +347,7 @@ static int prepare_hosts(struct pod_work *w, const char *hostname, const char **
     return rc;
 }
 
-/* Named by its owner: a job's pods say it once. */
+/* Named after its owner: reported once for a job's pods. */
 static void say_once_per_job(struct pod_work *w, const struct json *pod, struct arena *arena,
                              const char *type, const char *subject, const char *reason,
                              const char *message)
@@ -359,7 +360,7 @@ static void say_once_per_job(struct pod_work *w, const struct json *pod, struct 
         type, reason, message);
 }
 
-/* Said again after a restart of the daemon, it is there already. */
+/* After a restart of the daemon the event already exists. */
 static void say_notes(struct pod_work *w, const struct json *pod, struct arena *arena,
                       const struct start_note *notes)
 {
@@ -412,7 +413,7 @@ static int64_t replicas_here(const struct agent *a, const struct json *pod)
     return max_i64(n, gang ? strtoll(gang, NULL, 10) : 0);
 }
 
-/* Root's pods are root: without mounts nothing keeps them from the daemon's files. */
+/* Root's pods run as root: without mounts nothing protects the daemon's files from them. */
 static void add_not_contained(const struct start_note **notes, struct arena *arena, const char *why)
 {
     start_note_add(arena, notes,
@@ -467,7 +468,7 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
     return rc;
 }
 
-/* Once per pod, however often the daemon starts: the event's name is the pod's. */
+/* Once per pod, however often the daemon starts: the event is named after the pod. */
 static void say_unlimited(struct pod_work *w, const struct json *pod, struct arena *arena)
 {
     const char *problem = w->agent->runtime->limits_problem;
@@ -497,7 +498,7 @@ static void on_token(struct pod_work *w, const struct err *err)
     done(w, QUEUE_RETRY);
 }
 
-/* Also when the status is written well; what is heard of the pod meanwhile changes nothing. */
+/* Even if the status is written meanwhile; other changes of the pod do not shorten it. */
 static void start_later(struct pod_work *w)
 {
     queue_add_after(w->agent->queue, w->key, w->start_after_ms - clock_now_ms(w->agent->clock));
@@ -548,7 +549,7 @@ static void start_pod(struct pod_work *w, const struct json *pod, bool service_m
         done(w, QUEUE_RETRY);
 }
 
-/* --- one look --- */
+/* --- one step --- */
 
 struct departed {
     const struct agent *agent;
@@ -602,7 +603,7 @@ static void fail_pod(struct pod_work *w, const struct json *pod, const struct po
         done(w, QUEUE_OK);
 }
 
-/* The event has a name: it is said once. */
+/* The event has a name, so it is created once. */
 static void evict_pod(struct pod_work *w, const struct json *pod, const struct pod_failure *f)
 {
     struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);

@@ -1,8 +1,8 @@
 /*
  * rights.c - see rights.h.
  *
- * An ordinary user's pods have no rights but his, whatever they ask for: capabilities count in
- * their own user namespace only, and only for programs that are root there.
+ * An ordinary user's pods have only that user's rights, whatever they ask for: capabilities count
+ * only in their own user namespace, and only for programs that are root there.
  */
 #include "agent/rights.h"
 
@@ -15,8 +15,8 @@
 
 #define CAPABILITY(name) ((uint64_t)1 << CAP_##name)
 
-/* What Docker and containerd give, less NET_RAW: with it a pod could forge other pods' packets, all
- * being on one network here. */
+/* Docker's and containerd's defaults without NET_RAW: all pods are on one network here, and with it
+ * a pod could forge others' packets. */
 #define DEFAULT_CAPABILITIES                                                                       \
     (CAPABILITY(CHOWN) | CAPABILITY(DAC_OVERRIDE) | CAPABILITY(FSETID) | CAPABILITY(FOWNER) |      \
      CAPABILITY(MKNOD) | CAPABILITY(SETGID) | CAPABILITY(SETUID) | CAPABILITY(SETFCAP) |           \
@@ -103,7 +103,7 @@ static int check_given(const struct json *name, uint64_t bits, const struct iden
                    json_string(name, ""));
 }
 
-/* drop ALL and add some leaves those; add ALL and drop some all others. */
+/* drop ALL and add some keeps those; add ALL and drop some keeps the others. */
 static int set_capabilities(const struct json *security, const struct identity_machine *m,
                             struct container_rights *r, struct err *err)
 {

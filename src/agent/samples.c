@@ -1,7 +1,7 @@
 /*
- * samples.c - see samples.h. One timer, and at most one look under way: on a machine that is too
- * busy samples become fewer, never more work. A file that cannot be written (a full disk) costs its
- * samples and nothing else.
+ * samples.c - see samples.h. One timer, and at most one measurement under way: on an overloaded
+ * machine there are fewer samples, never more work. A file that cannot be written (a full disk)
+ * only loses its samples.
  */
 #include "agent/samples.h"
 
@@ -21,7 +21,7 @@ struct target {
 };
 
 struct files {
-    char *path;                     /* of all; those of single GPUs are beside it */
+    char *path;                     /* of the totals; those of single GPUs are next to it */
     struct usage_file *all, **gpus; /* by index; NULL before the first */
 };
 
@@ -30,7 +30,7 @@ struct samples {
     char *pod_root;
     struct clock_timer *timer;
     bool busy, closing;
-    /* Of the look under way; the pool thread's while busy. */
+    /* For the measurement under way; the pool thread's while busy. */
     struct usage_target *usages;
     struct target *targets;
     size_t len, cap;
@@ -73,7 +73,7 @@ static void write_sample(struct usage_file *f, const struct usage_sample *s,
     (void)!usage_file_add(f, s, window, containers, len);
 }
 
-/* "" for the figures of all, else what follows the name of their file. */
+/* suffix: "" for the totals, otherwise of a GPU's file. */
 static struct usage_file *open_file(const char *path, const char *suffix)
 {
     struct usage_file *f = calloc(1, sizeof(*f));
@@ -87,7 +87,7 @@ static struct usage_file *open_file(const char *path, const char *suffix)
     return f;
 }
 
-/* Takes path, which asprintf made. NULL when the file cannot be opened. */
+/* Takes path, allocated by asprintf. NULL when the file cannot be opened. */
 static struct files *files_new(char *path)
 {
     struct files *f = path ? calloc(1, sizeof(*f)) : NULL;
@@ -294,7 +294,7 @@ struct samples *samples_new(const struct samples_options *options)
     }
     s->node_files = files_new(path);
     if (!s->node_files)
-        log_warn("%s.samples cannot be written: the machine's figures are not kept", s->pod_root);
+        log_warn("%s.samples cannot be written: the machine's usage is not recorded", s->pod_root);
     again(s);
     return s;
 }

@@ -1,7 +1,7 @@
 /*
- * samples.h - measures every pod and the machine every two seconds and keeps the figures
- * (runtime/usage_file.h): in each pod's folder, and the machine's in <pod_root>.samples. The
- * door (door/samples.c) reads them there. All of the work is done on a pool thread.
+ * samples.h - measures every pod and the machine every two seconds and stores the samples
+ * (runtime/usage_file.h): in each pod's folder, and the machine's in <pod_root>.samples, where
+ * door/samples.c reads them. All work is done on a pool thread.
  */
 #ifndef MUSTER_AGENT_SAMPLES_H
 #define MUSTER_AGENT_SAMPLES_H
@@ -15,14 +15,14 @@ struct samples_options {
     struct loop *loop;
     struct runtime *runtime;
     const char *pod_root;
-    size_t gpus; /* of this machine; 0: none are looked for */
-    /* The GPUs leased to a pod, "0,3"; "" when none. Called on the loop's thread. */
+    size_t gpus; /* of this machine; 0: none are measured */
+    /* The GPUs leased to a pod, "0,3", or "". Called on the loop's thread. */
     const char *(*leased_gpus)(void *arg, const struct pod_run *run);
     void *arg;
 };
 
-/* NULL when out of memory. What it is given stays the caller's and must outlive it. */
+/* NULL when out of memory. Its arguments belong to the caller and must outlive it. */
 struct samples *samples_new(const struct samples_options *options) must_check;
-void samples_free(struct samples *s); /* NULL-safe; a look under way ends by itself */
+void samples_free(struct samples *s); /* NULL-safe; a measurement under way ends by itself */
 
 #endif

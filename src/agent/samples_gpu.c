@@ -1,5 +1,5 @@
-/* samples_gpu.c - see samples_gpu.h. In a container the driver tells the pids of outside, which we
- * do not know: then a leased GPU's whole memory counts, nobody else should have any of it. */
+/* samples_gpu.c - see samples_gpu.h. In a container the driver reports outside pids, which we
+ * cannot map: then a leased GPU's whole memory counts, as nothing else should use it. */
 #include "agent/samples_gpu.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ static bool has_pid(const struct usage_target *pod, int64_t pid)
     return false;
 }
 
-/* What the pod's processes have on one GPU; all of it when none of them is named. */
+/* Memory of the pod's processes on one GPU; all of it when none of them is listed. */
 static float memory_on(const struct samples_gpu *g, size_t i, const struct usage_target *pod)
 {
     float own = 0;
@@ -48,7 +48,7 @@ static float busy_of(const struct nvml_device *d)
     return d->utilisation < 0 ? NAN : (float)d->utilisation;
 }
 
-/* The sum of these GPUs into s, and each of several to fn. pod NULL: whatever uses them. */
+/* Adds the sum of these GPUs to s, and passes each of several to fn. pod NULL: for the machine. */
 static void add(const struct samples_gpu *g, const size_t *list, size_t len,
                 const struct usage_target *pod, struct usage_sample *s, samples_gpu_fn *fn,
                 void *arg)

@@ -1,4 +1,4 @@
-/* samples_gpu.h - the GPU columns of samples. Belongs to the pool thread that takes them. */
+/* samples_gpu.h - the GPU columns of samples. Belongs to the measuring pool thread. */
 #ifndef MUSTER_AGENT_SAMPLES_GPU_H
 #define MUSTER_AGENT_SAMPLES_GPU_H
 
@@ -18,16 +18,16 @@ struct samples_gpu {
     } gpus[USAGE_GPUS_LIMIT];
 };
 
-/* One of several GPUs; its sample has the GPU columns only. */
+/* One of several GPUs; its sample has only the GPU columns. */
 typedef void samples_gpu_fn(void *arg, size_t gpu, const struct usage_sample *s);
 
-/* Looks at all GPUs. With expected 0 nothing is looked for. */
+/* Reads all GPUs; none with expected 0. */
 void samples_gpu_look(struct samples_gpu *g, size_t expected);
-/* Adds the machine's figures to its sample, and with several GPUs calls fn for each. */
+/* Adds the machine's numbers to its sample, and with several GPUs calls fn for each. */
 void samples_gpu_add_node(const struct samples_gpu *g, struct usage_sample *node,
                           samples_gpu_fn *fn, void *arg);
-/* The same for the GPUs leased to a pod ("0,3"). They are the pod's own, so what they do, the pod
- * does; their memory is that of the pod's processes where the driver names these. */
+/* The same for the GPUs leased to a pod ("0,3"). They are the pod's own, so their activity is the
+ * pod's; their memory is that of the pod's processes if the driver lists these. */
 void samples_gpu_add(const struct samples_gpu *g, const char *leased, struct usage_target *pod,
                      samples_gpu_fn *fn, void *arg);
 void samples_gpu_release(struct samples_gpu *g);

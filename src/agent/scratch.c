@@ -9,9 +9,9 @@
 #include "agent/volume_files.h"
 #include "base/log.h"
 
-#define GONE ".gone-" /* no UID begins with a dot */
+#define GONE ".gone-" /* no UID starts with a dot */
 
-/* What the pool's thread sees of it; it may outlive the rest. */
+/* The pool thread's part; it may outlive the rest. */
 struct job {
     struct scratch *owner; /* NULL: freed */
     _Atomic bool stop;
@@ -26,7 +26,7 @@ struct scratch {
     int64_t retry_ms;
     struct job *job; /* under way, or NULL */
     bool again;      /* something was moved aside meanwhile */
-    unsigned told;   /* how many are left, as was last said */
+    unsigned told;   /* how many are left, as last logged */
     char root[];
 };
 
@@ -101,8 +101,8 @@ static void on_deleted(void *arg)
     if (s) {
         s->job = NULL;
         if (j->left > 0 && j->left != s->told)
-            log_warn("%s: %u folders of pods that are gone cannot be deleted (immutable?); it is "
-                     "tried again every %lld s",
+            log_warn("%s: %u folders of deleted pods cannot be removed (immutable?); retrying "
+                     "every %lld s",
                      s->root, j->left, (long long)(s->retry_ms / 1000));
         s->told = j->left;
         if (s->again)
@@ -113,7 +113,7 @@ static void on_deleted(void *arg)
     free(j);
 }
 
-/* What cannot be begun is begun with the next folder that goes. */
+/* If it cannot start, it does with the next removed folder. */
 static void begin(struct scratch *s)
 {
     size_t size = strlen(s->root) + 1;
@@ -133,7 +133,7 @@ static void begin(struct scratch *s)
         free(j);
 }
 
-/* --- what goes --- */
+/* --- removal --- */
 
 static bool move_aside(const struct scratch *s, const char *uid)
 {

@@ -36,7 +36,7 @@ static int make_folder(const char *path, const struct container_identity *who, s
 {
     int fd = volume_folder_make(path, 0755, 0), rc = fd < 0 ? fd : 0;
 
-    /* An ordinary user's pods are his own, whatever number they see. */
+    /* An ordinary user's pods are the user's own, whatever number they see. */
     if (rc == 0 && who->wanted && geteuid() == 0 && fchown(fd, who->uid, who->gid) != 0)
         rc = -errno;
     if (fd >= 0)
@@ -62,7 +62,7 @@ static int prepare_one(struct arena *a, const char *folder, const char *place,
     return 0;
 }
 
-/* Who has no home of his own (identity.h) has it there. */
+/* A user without a home (identity.h) has it there. */
 static bool is_home(const struct container_start *c, const char *place)
 {
     for (const char *const *e = c->env; place && *e; e++)

@@ -1,6 +1,6 @@
 /*
- * threads.h - OMP_NUM_THREADS for programs whose author has not set it: a library that knows
- * nothing of the container's share starts a thread per core of the machine.
+ * threads.h - OMP_NUM_THREADS for programs whose author has not set it: libraries unaware of the
+ * container's share would start a thread per core of the machine.
  */
 #ifndef MUSTER_AGENT_THREADS_H
 #define MUSTER_AGENT_THREADS_H
@@ -9,7 +9,7 @@
 
 #define THREADS_VARIABLE "OMP_NUM_THREADS"
 
-/* At least 1. ret_why, in the arena: what it was counted from. */
+/* At least 1. ret_why, in the arena: what it was derived from. */
 int64_t threads_of(struct arena *a, const struct json *pod, const struct json *container,
                    const struct pod_machine *machine, const char **ret_why);
 

@@ -36,8 +36,8 @@ static int mode_of(const struct json *spec, const char *field, mode_t otherwise,
 /* --- ConfigMaps and Secrets --- */
 
 struct data_kind {
-    const char *member;     /* of the volume, or of a projected source */
-    const char *name_field; /* in the volume; a projected source always says name */
+    const char *member;     /* of the volume or a projected source */
+    const char *name_field; /* in the volume; a projected source always uses name */
     const struct kind *kind;
 };
 
@@ -51,7 +51,7 @@ static const char *data_name(const struct data_kind *k, const struct json *sourc
     return json_get_string(source, k->name_field, json_get_string(source, "name", ""));
 }
 
-/* The value of a key, decoded. NULL: there is none. */
+/* The decoded value of a key, or NULL. */
 static const char *data_value(const struct volume_content *c, const struct data_kind *k,
                               const struct json *object, const char *key, size_t *ret_len)
 {
@@ -141,7 +141,7 @@ static int write_data(const struct volume_content *c, const struct data_kind *k,
 
 /* --- fields of the pod --- */
 
-/* key="value" lines, as the Kubernetes files have them. */
+/* key="value" lines, as in Kubernetes' files. */
 static const char *map_text(const struct volume_content *c, const struct json *map)
 {
     struct buf out = BUF_INIT(1024u * 1024u);

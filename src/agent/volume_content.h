@@ -1,5 +1,5 @@
 /*
- * volume_content.h - the files of volumes that are made of API objects: ConfigMaps, Secrets, fields
+ * volume_content.h - writes the files of volumes made from API objects: ConfigMaps, Secrets, fields
  * of the pod, the service account, and several of them in one folder (projected).
  */
 #ifndef MUSTER_AGENT_VOLUME_CONTENT_H
@@ -12,20 +12,20 @@ struct volume_content {
     const struct json *pod;
     const struct pod_ref *refs;
     const char *token;  /* of the service account, or NULL */
-    const char *ca_pem; /* who vouches for the API server, or NULL */
-    int dir_fd;         /* where the files go */
-    uint32_t group;     /* may read them; 0: nobody special */
+    const char *ca_pem; /* of the API server, or NULL */
+    int dir_fd;         /* where the files are written */
+    uint32_t group;     /* may read them; 0: none */
 };
 
 /* kind: "configMap", "secret", "downwardAPI", "projected" (source is their value in the volume) or
  * "serviceAccount". */
 int volume_content_write(const struct volume_content *c, const char *kind,
                          const struct json *source, struct err *err) must_check;
-/* Objects it will need; nothing for kinds that need none. */
+/* Adds the objects it will need, if any. */
 void volume_content_refs(struct arena *a, const char *kind, const struct json *source,
                          struct pod_ref **list);
 
-/* The object of a reference; NULL: there is none. */
+/* The object of a reference, or NULL. */
 const struct json *volume_ref(const struct pod_ref *refs, const struct kind *kind,
                               const char *name);
 

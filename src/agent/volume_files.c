@@ -12,9 +12,9 @@
 
 #include "loop/file.h"
 
-/* Deeper folders are first moved up: each level open costs a descriptor and some stack. */
+/* Deeper folders are first moved up: each open level costs a descriptor and stack. */
 #define REMOVE_DEPTH_LIMIT 32
-#define COUNT_DEPTH_LIMIT 100 /* folders that are deeper are not counted */
+#define COUNT_DEPTH_LIMIT 100 /* deeper folders are not counted */
 #define BLOCK_BYTES 512       /* what st_blocks counts */
 
 bool volume_path_is_safe(const char *text)
@@ -47,7 +47,7 @@ static int set_rights(int fd, mode_t mode, uint32_t group)
     return fchmod(fd, mode) == 0 ? 0 : -errno;
 }
 
-/* A concurrent reader has the old one or the new one. */
+/* Atomic for concurrent readers. */
 static int write_one(int dir_fd, const char *name, const void *data, size_t len, mode_t mode,
                      uint32_t group)
 {
@@ -68,7 +68,7 @@ static int write_one(int dir_fd, const char *name, const void *data, size_t len,
     return rc;
 }
 
-/* Makes and opens name below *fd, which is exchanged for it. */
+/* Creates and opens name below *fd, and replaces *fd by it. */
 static int descend(int *fd, const char *name, uint32_t group)
 {
     int below;
@@ -158,7 +158,7 @@ static void remove_entries(struct removal *r, int fd, unsigned depth)
         (void)close(fd);
 }
 
-/* Only what was moved calls for another pass. Names that are taken are of an earlier time. */
+/* Only moved folders need another pass. Names already taken are from an earlier one. */
 static void move_up(struct removal *r, int dir_fd, const char *name)
 {
     char moved[64];
@@ -216,7 +216,7 @@ bool volume_tree_remove(const char *path, const _Atomic bool *stop)
 
 /* --- measuring --- */
 
-/* Of a file with several names each counts its part. */
+/* Hard links share a file's size. */
 static int64_t bytes_of(const struct stat *st)
 {
     nlink_t names = S_ISDIR(st->st_mode) || st->st_nlink == 0 ? 1 : st->st_nlink;

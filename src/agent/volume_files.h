@@ -1,6 +1,6 @@
 /*
- * volume_files.h - folders of small files that are a volume's content, and their end. Paths inside
- * a volume come from users: every name is checked and no link is followed.
+ * volume_files.h - folders of small files that make up a volume, and their removal. Paths inside a
+ * volume come from users: every name is checked and no link is followed.
  */
 #ifndef MUSTER_AGENT_VOLUME_FILES_H
 #define MUSTER_AGENT_VOLUME_FILES_H
@@ -9,23 +9,22 @@
 
 #include "base/err.h"
 
-/* path, of names between slashes, below the folder dir_fd; its folders are made. group: who may
- * read it besides, 0: nobody. */
+/* Writes path below dir_fd, creating its folders. group: may read it, 0: none. */
 int volume_file_write(int dir_fd, const char *path, const void *data, size_t len, mode_t mode,
                       uint32_t group, struct err *err) must_check;
-/* Whether text is a relative path that stays where it is: no "..", no leading slash, not empty. */
+/* Whether text is a relative path that stays inside: no "..", no leading slash, not empty. */
 bool volume_path_is_safe(const char *text);
 
-/* An empty folder, whatever was there. Its mode becomes mode, with group (0: none) as its group and
- * that of what is made in it. Answers its descriptor or a negative errno. */
+/* Creates an empty folder, replacing whatever was there. Its mode becomes mode; group (0: none)
+ * becomes its group and that of new files in it. Returns its descriptor or a negative errno. */
 int volume_folder_renew(const char *path, mode_t mode, uint32_t group) must_check;
-/* The same, but what is in it stays. */
+/* The same, but keeps the contents. */
 int volume_folder_make(const char *path, mode_t mode, uint32_t group) must_check;
-/* Everything below and the thing itself, as far as that can be; whether it is gone. Takes as long
- * as it takes, or until stop (NULL: never) is true: for pool threads. */
+/* Removes everything below path and path itself as far as possible; returns whether it is gone.
+ * Unbounded, until stop (NULL: never) is true: for pool threads. */
 bool volume_tree_remove(const char *path, const _Atomic bool *stop);
-/* What everything below takes on the disk, as du counts it, or somewhat more than enough as soon as
- * that is certain. Links are not followed. For pool threads too. */
+/* The disk usage of everything below, as du counts it; once it certainly exceeds `enough`, some
+ * larger number. Links are not followed. For pool threads. */
 int64_t volume_tree_bytes(const char *path, int64_t enough);
 
 #endif

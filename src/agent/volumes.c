@@ -1,6 +1,6 @@
 /*
- * volumes.c - see volumes.h. One function per kind of volume makes its source; the table at the
- * middle of the file names them all.
+ * volumes.c - see volumes.h. One function per kind of volume prepares its source; the table in the
+ * middle of the file lists them all.
  */
 #include "agent/volumes.h"
 
@@ -28,7 +28,7 @@
 struct volume {
     const char *name;
     const char *source;
-    const char *claim; /* NULL: it is none */
+    const char *claim; /* NULL: it is not a claim */
     bool read_only, host_path;
 };
 
@@ -38,7 +38,7 @@ struct preparation {
     const struct pod_ref *refs;
     const struct volume_places *places;
     struct pod_start *start;
-    const char *folder; /* of the pod's own volumes */
+    const char *folder; /* for the pod's own volumes */
     uint32_t group;
     struct volume *volumes;
     size_t volumes_len;
@@ -81,7 +81,7 @@ static int prepare_empty_dir(struct preparation *p, const struct json *source, s
     return 0; /* on disk it is measured: disk_limits.h */
 }
 
-/* What hostPath.type asks for; "" takes anything that is there. */
+/* The required file type of hostPath.type; "" accepts anything existing. */
 static const struct {
     const char *type;
     mode_t mode; /* S_IF...; 0: any */
@@ -114,7 +114,8 @@ static int check_host_path(const char *path, size_t type, struct err *err)
         return create_host_path(path, host_types[type].mode, err);
     if (rc == -ENOENT)
         return err_set(err, ERR_INVALID,
-                       "hostPath %s does not exist; make it, or use type DirectoryOrCreate", path);
+                       "hostPath %s does not exist; create it, or use type DirectoryOrCreate",
+                       path);
     if (rc != 0)
         return folder_failed(path, rc, err);
     if (host_types[type].mode && (st.st_mode & S_IFMT) != host_types[type].mode)
@@ -143,7 +144,7 @@ static int prepare_host_path(struct preparation *p, const struct json *source, s
                    type);
 }
 
-/* A disk of this machine, which its administrator has mounted. */
+/* A disk of this machine, mounted by its administrator. */
 static int prepare_local(struct preparation *p, const struct json *source, struct volume *v,
                          struct err *err)
 {
@@ -154,7 +155,7 @@ static int prepare_local(struct preparation *p, const struct json *source, struc
     return prepare_host_path(p, path, v, err);
 }
 
-/* Members of a PersistentVolume's spec that are no source. */
+/* Members of a PersistentVolume's spec that are not a source. */
 static const char *const volume_terms[] = {"accessModes",
                                            "capacity",
                                            "claimRef",
@@ -190,7 +191,7 @@ static int prepare_source(struct preparation *p, const struct json *volume, stru
                    other);
 }
 
-/* As the cluster bound it. Who may make PersistentVolumes says what of the machine they are. */
+/* A claim bound by the cluster. Whoever may create PersistentVolumes decides what they refer to. */
 static int prepare_bound_claim(struct preparation *p, const struct json *claim, const char *name,
                                struct volume *v, struct err *err)
 {
@@ -233,16 +234,16 @@ static int prepare_claim(struct preparation *p, const struct json *source, struc
     int rc;
 
     if (json_string_is(json_at(claim, "spec", "volumeMode"), "Block"))
-        return err_set(err, ERR_INVALID,
-                       "persistentvolumeclaim \"%s\" is a block device, which there is not here",
-                       name);
+        return err_set(
+            err, ERR_INVALID,
+            "persistentvolumeclaim \"%s\" is a block device, which is not supported here", name);
     v->claim = name;
     v->read_only = json_get_bool(source, "readOnly", false);
     if (claims_keeper(p->places->claims) == CLAIMS_CLUSTERS)
         return prepare_bound_claim(p, claim, name, v, err);
     if (claims_keeper(p->places->claims) == CLAIMS_UNKNOWN)
         return err_set(err, ERR_UNAVAILABLE,
-                       "persistentvolumeclaim \"%s\": the API server has not said its version yet",
+                       "persistentvolumeclaim \"%s\": the API server's version is not known yet",
                        name);
     rc = claims_folder(p->places->claims, p->arena, p->start->ns, name, &v->source, err);
     if (rc == 0 && !claim)
@@ -322,7 +323,7 @@ static int prepare_volume(struct preparation *p, const struct json *spec, struct
                    other);
 }
 
-/* --- which are used --- */
+/* --- used volumes --- */
 
 static const char *const container_lists[] = {"initContainers", "containers"};
 
@@ -377,8 +378,8 @@ static int prepare_all(struct preparation *p, struct err *err)
 
 /* --- mounts --- */
 
-/* Where nothing can be mounted, these are done without: the machine's own /dev/shm serves as well,
- * and the account's token is in the environment too. */
+/* Mounts that are skipped where mounts are impossible: the machine's /dev/shm serves as well, and
+ * the account's token is also in the environment. */
 static bool is_dispensable(const char *target)
 {
     return strcmp(target, "/dev/shm") == 0 || strcmp(target, ACCOUNT_FOLDER) == 0;
@@ -531,9 +532,9 @@ static int build_all_mounts(struct preparation *p, struct err *err)
     return rc;
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
-/* The first mount that cannot be done without, where there are none. */
+/* Refuses the first required mount where mounts are impossible. */
 static int refuse_mounts(const struct preparation *p, struct err *err)
 {
     for (size_t i = 0; i < ELEMS(container_lists); i++)
@@ -597,7 +598,7 @@ int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_re
     return rc;
 }
 
-/* --- a token that is renewed --- */
+/* --- renewing a token --- */
 
 static int replace_token(struct arena *a, const struct json *pod,
                          const struct volume_places *places, const char *volume, const char *path,

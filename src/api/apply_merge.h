@@ -1,10 +1,10 @@
 /*
- * apply_merge.h - server-side apply: an object is merged with what one manager wants of it. What a
- * manager wanted last is kept in metadata.managedFields, so that what it no longer mentions goes,
- * and so that two managers who want different things learn of each other.
+ * apply_merge.h - server-side apply: merges into an object the fields one manager sets. Each
+ * manager's fields are recorded in metadata.managedFields, so that fields it no longer sets are
+ * removed and managers that disagree get a conflict.
  *
- * Other writes are tracked after the first apply: what they change is theirs from then on.
- * Before that nobody would look, and every write would pay.
+ * Other writes are tracked only after the first apply: before that the record would cost every
+ * write and be of no use.
  */
 #ifndef MUSTER_API_APPLY_MERGE_H
 #define MUSTER_API_APPLY_MERGE_H
@@ -16,19 +16,19 @@ struct apply {
     const char *manager;
     const char *operation;   /* "Apply", or "Update" for other writes */
     const char *subresource; /* "" for the object itself */
-    bool force;              /* take over what others want otherwise */
+    bool force;              /* take over fields other managers own */
     int64_t now_ms;
 };
 
-/* live may be NULL: nothing is there. config is decoded (object_decode), and is not changed.
- * *ret_next: the merged object; *ret_managed: its managedFields. ERR_CONFLICT with one cause for
- * each field another manager wants to be different. */
+/* live may be NULL: the object does not exist yet. config is decoded (object_decode) and not
+ * changed. *ret_next: the merged object; *ret_managed: its managedFields. ERR_CONFLICT with one
+ * cause for each field to which another manager gives a different value. */
 int apply_merge(struct arena *a, const struct apply *apply, const struct json *live,
                 const struct json *config, struct json **ret_next, struct json **ret_managed,
                 struct err *err) must_check;
 
-/* managedFields after manager changed old into next by another kind of write; NULL: nobody has
- * applied, or nothing that counts has changed. */
+/* managedFields after manager changed old into next by a write other than apply; NULL: no manager
+ * has ever applied, or no tracked field changed. */
 struct json *apply_track_update(struct arena *a, const struct apply *update, const struct json *old,
                                 const struct json *next) must_check;
 

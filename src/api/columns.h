@@ -1,10 +1,10 @@
-/* columns.h - cells that several kinds print alike. */
+/* columns.h - cells shared by several kinds. */
 #ifndef MUSTER_API_COLUMNS_H
 #define MUSTER_API_COLUMNS_H
 
 #include "api/kind.h"
 
-/* Age since creation as the real server renders it: "<unknown>" when there is no time. */
+/* Age since creation; "<unknown>" without a creation time. */
 struct json *column_age(struct arena *a, const struct json *object, int64_t now_ms);
 /* "45s" since the time, "<unknown>" for 0. */
 struct json *column_since(struct arena *a, int64_t ms, int64_t now_ms);
@@ -14,7 +14,7 @@ struct json *column_string(struct arena *a, const struct json *v);
 struct json *column_map(struct arena *a, const struct json *map);
 
 /* clang-format off */
-/* After the doc come any further members of struct column. */
+/* Further members of struct column follow the doc. */
 #define COLUMN(n, t, d, ...) {.name = (n), .type = (t), .doc = (d), ##__VA_ARGS__}
 /* clang-format on */
 #define COLUMN_NAME                                                                                \

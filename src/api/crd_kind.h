@@ -1,15 +1,16 @@
-/* crd_kind.h - kinds made of a CustomResourceDefinition, and what its status says. */
+/* crd_kind.h - kinds defined by a CustomResourceDefinition, and its status. */
 #ifndef MUSTER_API_CRD_KIND_H
 #define MUSTER_API_CRD_KIND_H
 
 #include "api/kind.h"
 
-/* The kinds it installs, one for each version that is served; ends with NULL. All they point at is
- * in the arena. NULL when the arena failed. */
+/* The kinds it defines, one per served version; NULL-terminated. All memory is in the arena. NULL
+ * when the arena failed. */
 const struct kind **crd_kinds(struct arena *a, const struct json *crd) must_check;
-/* Sets NamesAccepted, Established and acceptedNames; conflict: why not, or NULL. */
+/* Sets NamesAccepted, Established and acceptedNames; conflict: why the names are refused, or
+ * NULL. */
 void crd_set_status(struct arena *a, struct json *crd, const char *conflict, int64_t now_ms);
-/* storedVersions: the storage version is one from now on. */
+/* Adds the storage version to storedVersions. */
 void crd_note_storage(struct arena *a, struct json *crd);
 
 #endif

@@ -1,4 +1,4 @@
-/* index_set.h - which indexes of an Indexed Job, written "0-2,5" as its status has them. */
+/* index_set.h - the index sets of an Indexed Job, written "0-2,5" as in its status. */
 #ifndef MUSTER_API_INDEX_SET_H
 #define MUSTER_API_INDEX_SET_H
 
@@ -9,12 +9,12 @@ struct index_set {
     int64_t size, count;
 };
 
-/* Of 0 .. size-1; what is beyond or no number is left out. */
+/* Of 0 .. size-1; anything else is ignored. */
 struct index_set index_set_of(struct arena *a, const char *text, int64_t size);
 bool index_set_has(const struct index_set *s, int64_t index);
 void index_set_add(struct index_set *s, int64_t index);
 const char *index_set_text(struct arena *a, const struct index_set *s);
-/* Whether the text is one: numbers and ranges that rise, below size. */
+/* Whether the text is valid: ascending numbers and ranges below size. */
 bool index_set_is_valid(const char *text, int64_t size);
 
 #endif

@@ -5,9 +5,8 @@
 
 #include "base/json.h"
 
-/* The first value the path leads to; NULL when there is none, or the path is not understood. */
+/* The first value the path selects; NULL when there is none, or the path is invalid. */
 const struct json *json_path_first(const struct json *v, const char *path);
-/* Whether it is understood. */
 bool json_path_is_valid(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* notebook_rules.h - what tables cannot say of a Notebook, and the names its parts agree on. */
+/* notebook_rules.h - Notebook beyond its table, and names shared by its parts. */
 #ifndef MUSTER_API_NOTEBOOK_RULES_H
 #define MUSTER_API_NOTEBOOK_RULES_H
 
@@ -6,15 +6,15 @@
 
 #define NOTEBOOK_CONTAINER "notebook"
 #define NOTEBOOK_HOME "/t9k/mnt"
-#define NOTEBOOK_CLUSTER_ROLE "muster-notebook" /* what its pod may do, in its namespace */
+#define NOTEBOOK_CLUSTER_ROLE "muster-notebook" /* its pod's rights in its namespace */
 #define NOTEBOOK_KUBEFLOW_HOME "/home/jovyan"
 #define NOTEBOOK_KUBEFLOW_STOPPED "kubeflow-resource-stopped" /* an annotation */
-/* What its pod, account and rights are called: NAME and this. */
+/* Suffix of the names of its pod, account and binding. */
 #define NOTEBOOK_SUFFIX "-nb"
 #define NOTEBOOK_SERVICE_PREFIX "managed-notebook-http-"
-#define NOTEBOOK_NAME_LIMIT 41 /* 63 less the prefix of its Service */
+#define NOTEBOOK_NAME_LIMIT 41 /* 63 less its Service's prefix */
 
-/* The container of that name; NULL without one. */
+/* The container of that name, or NULL. */
 const struct json *notebook_container(const struct json *pod_spec);
 
 /* See struct kind. */
@@ -22,7 +22,7 @@ void notebook_validate(const struct json *notebook, const struct json *old, stru
 void notebook_warn(const struct json *notebook, void (*say)(void *arg, const char *text),
                    void *arg);
 
-/* Of kubeflow.org/v1, likewise. */
+/* The same for kubeflow.org/v1. */
 void notebook_unify_kubeflow(struct arena *a, struct json *notebook,
                              void (*say)(void *arg, const char *text), void *arg, struct err *err);
 void notebook_to_kubeflow(struct arena *a, const struct kind *k, struct json *notebook);

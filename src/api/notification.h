@@ -1,4 +1,4 @@
-/* notification.h - what Notifications and their controller agree on beside the table. */
+/* notification.h - what Notifications and their controller agree on besides the table. */
 #ifndef MUSTER_API_NOTIFICATION_H
 #define MUSTER_API_NOTIFICATION_H
 

@@ -1,9 +1,9 @@
 /*
- * problem.h - wrong fields, said as Kubernetes says them: one cause each, with path, line and what
- * is allowed.
+ * problem.h - invalid fields in Kubernetes' wording: one cause each, with path, line and what is
+ * allowed.
  *
- * A path is a chain of frames on the stack; its text is only made when there is something to say,
- * so checking a good object formats nothing.
+ * A path is a chain of frames on the stack whose text is only made for a message, so that checking
+ * a valid object formats nothing.
  */
 #ifndef MUSTER_API_PROBLEM_H
 #define MUSTER_API_PROBLEM_H
@@ -22,11 +22,11 @@ struct field_path {
 #define PATH_KEY(parent, key)                                                                      \
     (&(const struct field_path){.up = (parent), .name = (key), .is_key = true})
 
-/* "spec.replicaSpecs[0].type"; at most PATH_TEXT_LIMIT bytes, then cut. */
+/* "spec.replicaSpecs[0].type"; truncated at PATH_TEXT_LIMIT bytes. */
 #define PATH_TEXT_LIMIT 512u
 void field_path_write(struct buf *out, const struct field_path *at);
 
-/* Each adds one cause to e (which may be NULL). detail may be NULL where it is a plain string. */
+/* Each adds one cause to e (which may be NULL). A plain string detail may be NULL. */
 void problem_required(struct err *e, const struct field_path *at, unsigned line,
                       const char *detail);
 void problem_invalid(struct err *e, const struct field_path *at, const struct json *value,

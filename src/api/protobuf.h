@@ -1,11 +1,10 @@
 /*
- * protobuf.h - objects in Kubernetes' protobuf form: "k8s", a NUL, and Unknown{1 TypeMeta, 2 the
- * object}. Which number a member has is in the kinds' tables (field.number); there is no other
- * list.
+ * protobuf.h - objects in Kubernetes' protobuf encoding: "k8s", a NUL, and Unknown{1 TypeMeta, 2
+ * the object}. Field numbers are in the kinds' tables (field.number); there is no other list.
  *
- * Reading makes of it what the same client would have sent as JSON: what Go writes for "not set",
- * an empty string or a zero that is no pointer, is absent. Numbers no table knows are skipped and
- * told. Writing leaves out what has no number, and what is not set.
+ * Reading yields what the same client would have sent as JSON: what Go writes for unset members,
+ * such as an empty string or a zero that is not a pointer, is absent. Unknown numbers are skipped
+ * with a warning. Writing omits members that have no number or are unset.
  */
 #ifndef MUSTER_API_PROTOBUF_H
 #define MUSTER_API_PROTOBUF_H
@@ -16,30 +15,29 @@
 #define PROTOBUF_TYPE "application/vnd.kubernetes.protobuf"
 #define PROTOBUF_MAGIC "k8s" /* and its NUL */
 
-/* Whether such objects have a protobuf form: those of Kubernetes, not ours and no installed ones.
- */
+/* Whether the kind has a protobuf form: Kubernetes' own have, ours and installed ones do not. */
 bool protobuf_speaks(const struct kind *k);
-bool protobuf_is(const char *data, size_t len); /* by how it begins */
+bool protobuf_is(const char *data, size_t len); /* by its magic bytes */
 
-/* The object, as if it had come as JSON; of one that says another kind only what it says it is. 400
- * when it is malformed, 415 when the kind has no such form. warn may be NULL. */
+/* The object as if it had come as JSON; if it says it is another kind, only its type. 400 when
+ * malformed, 415 when the kind has no protobuf form. warn may be NULL. */
 struct json *protobuf_parse(struct arena *a, const struct kind *k, const char *data, size_t len,
                             warning_fn *warn, void *arg, struct err *err) must_check;
 
-/* The whole object. scratch: for one call. False: the tables lack something of it, or memory is
- * short, and that is left out. */
+/* Writes the whole object. scratch is only used during the call. False: something is not in the
+ * tables, or memory ran out, and it was omitted. */
 bool protobuf_write(struct buf *out, struct arena *scratch, const struct kind *k,
                     const struct json *object);
-/* A list of k: begin returns what end needs. */
+/* A list of k: pass end the result of begin. */
 size_t protobuf_list_begin(struct buf *out, const struct kind *k);
 void protobuf_list_item(struct buf *out, struct arena *scratch, const struct kind *k,
                         const struct json *object);
 void protobuf_list_end(struct buf *out, struct arena *scratch, size_t begun,
                        const struct json *metadata);
-/* A frame of a watch: its length in four bytes, WatchEvent{1 type, 2 {1 the object}}. */
+/* A watch frame: four bytes of length, WatchEvent{1 type, 2 {1 the object}}. */
 void protobuf_write_event(struct buf *out, struct arena *scratch, const char *type,
                           const struct kind *k, const struct json *object);
-/* Such a frame without its length, as {"type": ..., "object": ...}. */
+/* Such a frame, without the length, as {"type": ..., "object": ...}. */
 struct json *protobuf_parse_event(struct arena *a, const struct kind *k, const char *data,
                                   size_t len, struct err *err) must_check;
 

@@ -4,12 +4,11 @@
 
 #include "base/json.h"
 
-/* Both round up and saturate at INT64_MAX; -EINVAL for what is not a quantity. Negative quantities
- * are parsed. */
+/* Both round up and saturate at INT64_MAX; -EINVAL for anything else. Negative quantities are
+ * accepted. */
 int quantity_milli(const char *text, int64_t *ret) must_check; /* thousandths: CPU */
 int quantity_value(const char *text, int64_t *ret) must_check; /* whole units: bytes, GPUs */
-/* Of a JSON value that may be a string or a number; otherwise is answered when absent or malformed.
- */
+/* Of a JSON string or number; `otherwise` when absent or malformed. */
 int64_t quantity_json_milli(const struct json *v, int64_t otherwise);
 int64_t quantity_json_value(const struct json *v, int64_t otherwise);
 

@@ -1,5 +1,5 @@
-/* scheduler_config.h - what ConfigMap t9k-system/scheduler-config sets; and what of it is not
- * carried out. */
+/* scheduler_config.h - the settings in ConfigMap t9k-system/scheduler-config, and which of them are
+ * not supported. */
 #ifndef MUSTER_API_SCHEDULER_CONFIG_H
 #define MUSTER_API_SCHEDULER_CONFIG_H
 
@@ -9,11 +9,11 @@
 
 struct scheduler_config {
     bool preempts;
-    bool spreads; /* instead of filling nodes one after the other */
+    bool spreads; /* instead of filling one node after the other */
 };
 
-/* Reads the ConfigMap; NULL: there is none. say (may be NULL) receives each key that is not carried
- * out, and each value that is none. */
+/* Reads the ConfigMap; NULL means the defaults. say (may be NULL) receives each unsupported key and
+ * each invalid value. */
 struct scheduler_config scheduler_config_read(const struct json *map,
                                               void (*say)(void *arg, const char *text), void *arg);
 

@@ -12,7 +12,7 @@ struct field_selector;
 int label_selector_parse(struct arena *a, const char *text, const struct label_selector **ret,
                          struct err *err) must_check;
 bool label_selector_matches(const struct label_selector *s, const struct json *labels);
-/* The same of anything that can tell its labels: the value of one, or NULL. */
+/* Matches anything that can look up its labels: find returns the value of one, or NULL. */
 typedef const char *selector_find_fn(const void *arg, const char *name);
 bool label_selector_matches_by(const struct label_selector *s, selector_find_fn *find,
                                const void *arg);
@@ -23,14 +23,14 @@ bool label_map_matches(const struct json *wanted, const struct json *labels);
 int field_selector_parse(struct arena *a, const struct kind *k, const char *text,
                          const struct field_selector **ret, struct err *err) must_check;
 bool field_selector_matches(const struct field_selector *s, const struct json *object);
-/* The same of anything that can tell the value of a path, "" where there is none. */
+/* Matches anything that can look up the value of a path, "" if there is none. */
 bool field_selector_matches_by(const struct field_selector *s, selector_find_fn *find,
                                const void *arg);
 #define FIELD_DIGITS_SIZE 24
-/* What a path's value is compared as; digits is where a number is written. */
+/* The value of a path as used in comparisons; digits is the buffer for a number. */
 const char *field_selector_value(const struct json *object, const char *path,
                                  char digits[FIELD_DIGITS_SIZE]);
-/* The value required for metadata.name, or NULL: lets a list of one be a lookup. */
+/* The value required for metadata.name, or NULL: turns a list into a lookup. */
 const char *field_selector_name(const struct field_selector *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* table.h - meta.k8s.io Tables: what kubectl prints. */
+/* table.h - meta.k8s.io Tables, which kubectl prints. */
 #ifndef MUSTER_API_TABLE_H
 #define MUSTER_API_TABLE_H
 
@@ -13,7 +13,7 @@ void table_add_row(struct arena *a, struct json *table, const struct kind *k,
 /* One cell of the object's row. */
 struct json *table_cell(struct arena *a, const struct kind *k, const char *column,
                         const struct json *object, int64_t now_ms);
-/* The text of one cell as kubectl would print it; for our CLI. */
+/* The text of a cell as kubectl would print it; for our CLI. */
 const char *table_cell_text(struct arena *a, const struct json *cell);
 
 #endif

@@ -71,7 +71,7 @@ static struct arena_block *add_block(struct arena *a, size_t need)
     return b;
 }
 
-/* Holds whatever was there before. */
+/* Does not zero the memory. */
 static void *take(struct arena *a, size_t size)
 {
     struct arena_block *b = a->blocks;

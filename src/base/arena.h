@@ -1,10 +1,9 @@
 /*
- * arena.h - memory that is given back all at once: one arena per request, reconcile pass or
- * command.
+ * arena.h - memory that is freed all at once: one arena per request, reconcile pass or command.
  *
  * An allocation that fails marks the arena as failed and returns NULL; the JSON builders accept
- * NULL and do nothing, so a caller may build a whole answer and ask arena_failed() once, before it
- * is used.
+ * NULL and do nothing, so a caller may build a whole answer and check arena_failed() once, before
+ * using it.
  */
 #ifndef MUSTER_BASE_ARENA_H
 #define MUSTER_BASE_ARENA_H
@@ -15,7 +14,7 @@ struct arena_block;
 
 struct arena {
     struct arena_block *blocks;
-    size_t used_bytes;  /* handed out, all blocks together */
+    size_t used_bytes;  /* handed out, over all blocks */
     size_t limit_bytes; /* ceiling; a request that needs more fails */
     bool failed;
 };
@@ -27,7 +26,7 @@ struct arena {
 
 void arena_init(struct arena *a, size_t limit_bytes);
 void arena_release(struct arena *a);
-/* Forget everything but keep the first block for the next use. */
+/* Drops everything but keeps the first block for reuse. */
 void arena_reset(struct arena *a);
 
 void *arena_alloc(struct arena *a, size_t size) must_check; /* zeroed, aligned for any type */

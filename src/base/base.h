@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define STRINGIFY_WORDS(text) #text
-#define STRINGIFY(macro) STRINGIFY_WORDS(macro) /* of its value */
+#define STRINGIFY(macro) STRINGIFY_WORDS(macro) /* expands the macro first */
 #define ELEMS(a) (sizeof(a) / sizeof((a)[0]))
 #define must_check __attribute__((warn_unused_result))
 #define printf_like(fmt, args) __attribute__((format(printf, fmt, args)))
@@ -35,7 +35,7 @@ static inline int64_t max_i64(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Sums and products of users' numbers stay at the largest or smallest rather than wrap. */
+/* Arithmetic on user-supplied numbers saturates instead of wrapping. */
 static inline int64_t add_i64(int64_t a, int64_t b)
 {
     int64_t sum;

@@ -39,7 +39,7 @@ static int digit_value(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* to may be NULL: only checks and counts. */
+/* With to NULL it only checks and counts. */
 static int64_t decode(const char *text, size_t len, char *to)
 {
     unsigned v = 0, have = 0, padding = 0;

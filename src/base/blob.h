@@ -10,9 +10,8 @@
 struct blob {
     atomic_uint refs;
     uint32_t len;
-    void *note; /* what was found out about the bytes: one allocation, freed with them. Set once, by
-                   one thread */
-    char data[]; /* NUL-terminated besides */
+    void *note;  /* derived from the bytes; one allocation, freed with them; set once */
+    char data[]; /* also NUL-terminated */
 };
 
 struct blob *blob_new(const void *data,

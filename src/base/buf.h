@@ -33,7 +33,7 @@ char *buf_reserve(struct buf *b,
                   size_t extra) must_check; /* room for extra bytes after len, or NULL */
 void buf_consume(struct buf *b, size_t n);  /* drop n bytes from the front */
 
-/* The fast path of one byte is here because JSON output is made of it. */
+/* Inline because JSON is written mostly byte by byte. */
 static inline void buf_addc(struct buf *b, char c)
 {
     if (b->len + 1 < b->cap && !b->failed && b->len < b->limit_bytes) {

@@ -1,6 +1,6 @@
 /*
- * crc32c.c - see crc32c.h. Which way is taken is found out once, at the first use: the program is
- * built for every processor of its architecture.
+ * crc32c.c - see crc32c.h. The implementation is picked at first use, because the binary is built
+ * for the architecture's baseline processor.
  */
 #include "base/crc32c.h"
 
@@ -28,12 +28,12 @@ static bool has_instruction(void)
 }
 #endif
 
-#define POLYNOMIAL 0x82f63b78u /* Castagnoli's, bits reversed */
+#define POLYNOMIAL 0x82f63b78u /* Castagnoli, bits reversed */
 #define MASK_DELTA 0xa282ead8u
 
 typedef uint32_t crc_fn(uint32_t crc, const unsigned char *p, size_t len);
 
-static uint32_t table[8][256]; /* of a byte, and of a byte with 1 to 7 zero bytes behind it */
+static uint32_t table[8][256]; /* of a byte followed by 0 to 7 zero bytes */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void make_table(void)

@@ -1,9 +1,9 @@
 /*
- * err.h - one error, three faces: a Kubernetes Status, a CLI message, a console message.
+ * err.h - one error, three forms: a Kubernetes Status, a CLI message, a console message.
  *
  * A struct err is the last argument of a fallible function and may be NULL. It is set once, where
- * the problem is found; callers add context but do not log. Fallible functions return 0 or a
- * negative errno besides.
+ * the problem is found; callers add context but do not log. Fallible functions also return 0 or a
+ * negative errno.
  */
 #ifndef MUSTER_BASE_ERR_H
 #define MUSTER_BASE_ERR_H
@@ -20,7 +20,7 @@ enum err_reason {
     ERR_NOT_ACCEPTABLE,
     ERR_ALREADY_EXISTS,
     ERR_CONFLICT,
-    ERR_EXPIRED, /* 410: the asked revision is compacted */
+    ERR_EXPIRED, /* 410: the requested revision is compacted */
     ERR_TOO_LARGE,
     ERR_UNSUPPORTED_MEDIA,
     ERR_INVALID, /* 422: causes name the fields */
@@ -31,7 +31,7 @@ enum err_reason {
     ERR_REASON_COUNT
 };
 
-/* One field that is wrong. type is the Kubernetes cause reason, e.g. FieldValueInvalid. */
+/* One invalid field. type is the Kubernetes cause reason, e.g. FieldValueInvalid. */
 struct err_cause {
     struct err_cause *next;
     const char *type, *field, *text;
@@ -56,16 +56,16 @@ struct err {
 
 void err_release(struct err *e);
 
-/* Sets reason and text; a first error is kept (later calls on a set error do nothing). Returns
- * negative errno. */
+/* Sets reason and text; a later call on a set error does nothing, so the first error is kept.
+ * Returns the negative errno. */
 int err_set(struct err *e, enum err_reason reason, const char *fmt, ...) printf_like(3, 4);
 void err_hint(struct err *e, const char *fmt, ...) printf_like(2, 3);
-/* Adds one wrong field; the first also makes the error ERR_INVALID if it was not set. */
+/* Adds one invalid field; the first also makes an unset error ERR_INVALID. */
 void err_cause(struct err *e, const char *type, const char *field, unsigned line, const char *fmt,
                ...) printf_like(5, 6);
-/* Puts "context: " before the text. */
+/* Prefixes the text with "context: ". */
 void err_context(struct err *e, const char *fmt, ...) printf_like(2, 3);
-/* Replaces dst (released first) by src and empties src. */
+/* Moves src into dst, releasing what dst held. */
 void err_move(struct err *dst, struct err *src);
 
 static inline bool err_is_set(const struct err *e)

@@ -1,4 +1,5 @@
-/* hash.h - FNV-1a, 64 bits: names of job children (part of the interface) and hash tables. */
+/* hash.h - FNV-1a, 64 bits: for hash tables and the names of job children (which are part of the
+ * interface). */
 #ifndef MUSTER_BASE_HASH_H
 #define MUSTER_BASE_HASH_H
 

@@ -1,5 +1,5 @@
-/* heap.h - memory for what outlives a request and is not a map or a buffer. Core's ledger uses it:
- * its caller keeps the ledger, so core itself still keeps nothing. */
+/* heap.h - memory that outlives a request and is neither a map nor a buffer. Core's ledger uses it:
+ * its caller owns the ledger, so core itself still holds no state. */
 #ifndef MUSTER_BASE_HEAP_H
 #define MUSTER_BASE_HEAP_H
 

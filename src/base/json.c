@@ -111,7 +111,7 @@ static bool lists_equal(const struct json *a, const struct json *b)
     json_each (x, a) {
         const struct json *other = y;
 
-        /* members mostly come in the same order: search only where they do not */
+        /* members mostly come in the same order: search only when they do not */
         if (a->type == JSON_OBJECT && (!y || strcmp(y->key, x->key) != 0))
             other = json_get(b, x->key);
 
@@ -259,7 +259,7 @@ static const char **word_slot(struct json_words *w, const char *text, size_t len
     return &w->slots[at % JSON_WORDS_SLOTS];
 }
 
-/* NULL: it is not shared. Half of the slots stay empty, or looking for a word would take long. */
+/* NULL: the word is not shared. Half of the slots stay empty to keep probing short. */
 static const char *shared_word(struct json_words *w, const char *text, size_t len)
 {
     const char **slot;
@@ -278,7 +278,7 @@ struct packing {
     struct json_words *words;
     struct json *node;
     char *text;
-    size_t nodes, bytes; /* needed */
+    size_t nodes, bytes; /* required */
 };
 
 static bool has_text(const struct json *v)

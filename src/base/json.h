@@ -1,14 +1,13 @@
 /*
  * json.h - JSON values in an arena: parsed, built, changed, compared and written.
  *
- * Every value remembers the line it came from, so that an error about a field can name it, whether
- * the text was JSON or YAML (api/yaml.h fills the same values). Numbers that are not 64-bit
- * integers keep their text: nothing is rounded on the way through. Object members keep their order;
- * a repeated key keeps the last value.
+ * Every value remembers its source line, so that an error about a field can name it, whether the
+ * text was JSON or YAML (api/yaml.h produces the same values). Numbers that are not 64-bit integers
+ * keep their text, so nothing is rounded on the way through. Object members keep their order; a
+ * repeated key keeps the last value.
  *
- * Readers accept NULL and values of another type and answer "absent"; builders accept NULL (an
- * arena that failed) and do nothing. A value belongs to one parent: use json_clone to have it
- * twice.
+ * Readers accept NULL and values of another type and treat them as absent; builders accept NULL (a
+ * failed arena) and do nothing. A value belongs to one parent: use json_clone to place it twice.
  */
 #ifndef MUSTER_BASE_JSON_H
 #define MUSTER_BASE_JSON_H
@@ -33,7 +32,7 @@ struct json {
     } u;
     uint32_t len; /* bytes of text, or children of an array or object */
     uint32_t key_len;
-    uint32_t line; /* of the source, 1-based; 0 when made by us */
+    uint32_t line; /* in the source, 1-based; 0 when built by us */
     uint8_t type;  /* enum json_type */
 };
 
@@ -84,8 +83,8 @@ struct json *json_get_mut(struct json *object, const char *key);
 const struct json *json_walk(const struct json *v, ...) __attribute__((sentinel));
 #define json_at(v, ...) json_walk((v), __VA_ARGS__, (const char *)NULL)
 const struct json *json_index(const struct json *array, size_t index);
-/* The texts of a list, ended by NULL, as argv wants them; what is no text is "". NULL when out of
- * memory. */
+/* A list of strings as a NULL-terminated argv; an item that is not a string becomes "". NULL when
+ * out of memory. */
 const char *const *json_strings(struct arena *a, const struct json *list) must_check;
 
 static inline size_t json_len(const struct json *v)
@@ -115,7 +114,7 @@ bool json_get_bool(const struct json *object, const char *key, bool otherwise);
 bool json_string_is(const struct json *v, const char *text);
 /* Whether the text is among the strings of an array. */
 bool json_has(const struct json *array, const char *text);
-/* The first object of an array whose member is the text; NULL: none. */
+/* The first object of an array whose member `key` equals text, or NULL. */
 const struct json *json_find(const struct json *array, const char *key, const char *text);
 
 /* Equal as JSON: member order does not matter, array order does. */
@@ -136,8 +135,8 @@ struct json *json_new_array(struct arena *a) must_check;
 struct json *json_new_object(struct arena *a) must_check;
 struct json *json_clone(struct arena *a, const struct json *v) must_check;
 
-/* Members' names that packed values have in common, for as long as the program runs; zeroed to
- * begin with. Bounded: when it is full, values have new names for themselves. */
+/* Member names shared by packed values for the life of the program; starts zeroed. Bounded: once
+ * full, values get their own copies. */
 #define JSON_WORDS_SLOTS 2048
 #define JSON_WORD_BYTES 128
 
@@ -146,19 +145,19 @@ struct json_words {
     unsigned used;
 };
 
-/* A copy to be kept for long and only read, in one piece of memory as large as it needs: free() it.
- * words may be NULL. */
+/* A long-lived, read-only copy in a single allocation of exactly its size: free() it. words may be
+ * NULL. */
 struct json *json_pack(const struct json *v, struct json_words *words) must_check;
 
-/* Sets a member, replacing one of the same name in place. value NULL does nothing. Returns value.
- */
+/* Sets a member, replacing one of the same name in place. A NULL value does nothing. Returns
+ * value. */
 struct json *json_set(struct arena *a, struct json *object, const char *key, struct json *value);
 void json_set_string(struct arena *a, struct json *object, const char *key, const char *text);
 void json_set_stringf(struct arena *a, struct json *object, const char *key, const char *fmt, ...)
     printf_like(4, 5);
 void json_set_int(struct arena *a, struct json *object, const char *key, int64_t value);
 void json_set_bool(struct arena *a, struct json *object, const char *key, bool value);
-/* The member, made as an empty object or array if it is absent or of another type. */
+/* The member, replaced by an empty object or array if absent or of another type. */
 struct json *json_make_object(struct arena *a, struct json *object, const char *key);
 struct json *json_make_array(struct arena *a, struct json *object, const char *key);
 bool json_remove(struct json *object, const char *key);

@@ -1,5 +1,4 @@
-/* json_keys.c - see json_keys.h. Open addressing; the table is made anew in the arena as it fills
- * up. */
+/* json_keys.c - see json_keys.h. Open addressing; the table is rebuilt in the arena as it fills. */
 #include "base/json_keys.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
- * json_keys.h - finding members while an object is being built. Small objects are searched; from
- * JSON_KEYS_FROM members on a hash table helps, so that a large map costs no quadratic time.
+ * json_keys.h - finding members while an object is being built. Small objects are searched
+ * linearly; from JSON_KEYS_FROM members on there is a hash table, so that a large map does not take
+ * quadratic time.
  */
 #ifndef MUSTER_BASE_JSON_KEYS_H
 #define MUSTER_BASE_JSON_KEYS_H
@@ -16,7 +17,7 @@ struct json_keys {
 
 struct json *json_keys_find(const struct json_keys *k, struct json *object, const char *key,
                             uint32_t len);
-/* After member was appended to object. False when the arena failed. */
+/* Call after appending member to object. False when the arena failed. */
 bool json_keys_add(struct arena *a, struct json_keys *k, struct json *object,
                    struct json *member) must_check;
 

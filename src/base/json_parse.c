@@ -1,9 +1,9 @@
 /*
  * json_parse.c - RFC 8259 text to values, in one pass, into an arena.
  *
- * Ours and not a library's because every value must know its line (errors name it), live in the
- * request's arena and be the same structure YAML gives (docs/internals/decisions.md has the
- * measured price). Strict: no comments, no trailing commas, no NaN, valid UTF-8 only, at most
+ * Not a library because every value must know its line (errors name it), live in the request's
+ * arena and have the same structure as parsed YAML (docs/internals/decisions.md has the measured
+ * cost). Strict: no comments, no trailing commas, no NaN, valid UTF-8 only, at most
  * JSON_DEPTH_LIMIT levels.
  */
 #include <errno.h>
@@ -92,7 +92,7 @@ static char *put_utf8(char *to, unsigned cp)
     return to;
 }
 
-/* A lone surrogate becomes U+FFFD, as encoding/json of the Go clients does. */
+/* A lone surrogate becomes U+FFFD, as in Go's encoding/json. */
 static bool unicode_escape(struct parser *ps, char **to)
 {
     unsigned cp = 0, low = 0;
@@ -136,7 +136,7 @@ static bool escape(struct parser *ps, char **to)
     return true;
 }
 
-/* Finds the closing quote; says whether there is anything to decode. */
+/* Finds the closing quote; *ret_plain is false when there are escapes to decode. */
 static const char *string_end(struct parser *ps, bool *ret_plain)
 {
     *ret_plain = true;

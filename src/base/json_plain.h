@@ -1,4 +1,4 @@
-/* json_plain.h - the part of a string that is the same in JSON as in memory: nearly all of it. */
+/* json_plain.h - the part of a string that is the same in JSON as in memory: usually all of it. */
 #ifndef MUSTER_BASE_JSON_PLAIN_H
 #define MUSTER_BASE_JSON_PLAIN_H
 
@@ -11,9 +11,9 @@ static inline bool json_is_plain(char c)
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* How many bytes at the beginning are plain; eight are looked at together. A byte below n borrows
- * when n is subtracted, and its highest bit tells; so may the byte behind it, which is looked at
- * again alone. */
+/* How many leading bytes are plain, eight at a time: a byte below n borrows when n is subtracted,
+ * which sets its high bit. The borrow may also flag the byte after it, which is then checked again
+ * on its own. */
 static inline size_t json_plain_length(const char *text, size_t len)
 {
     const uint64_t ones = UINT64_MAX / 0xff, highest = ones * 0x80;

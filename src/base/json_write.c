@@ -5,8 +5,8 @@
 #include "base/json_plain.h"
 #include "base/utf8.h"
 
-/* Of what is not plain. 'u': as \u00XX; 'x': start of a longer sequence; otherwise the letter after
- * the backslash. */
+/* How a byte that is not plain is written. 'u': as \u00XX; 'x': start of a longer sequence;
+ * otherwise the letter after the backslash. */
 static const char escapes[256] = {
     [0x00 ... 0x07] = 'u', ['\b'] = 'b',  ['\t'] = 't', ['\n'] = 'n',
     [0x0b] = 'u',          ['\f'] = 'f',  ['\r'] = 'r', [0x0e ... 0x1f] = 'u',

@@ -1,15 +1,15 @@
 /*
- * list.h - doubly linked lists of structs that have members prev and next of their own type; the
- * head is a pointer to the first, and NULL is at both ends. Walking one is a plain loop over next.
+ * list.h - doubly linked lists of structs that have typed members prev and next; the head points to
+ * the first item, and both ends are NULL. Iterate with a plain loop over next.
  *
- * Macros, so that the members keep their type and no cast is needed to walk.
+ * Macros, so that the members keep their type and no cast is needed.
  */
 #ifndef MUSTER_BASE_LIST_H
 #define MUSTER_BASE_LIST_H
 
 #include <stddef.h>
 
-/* Puts item, which is in no list, before the first. */
+/* Inserts item, which must not be in a list, at the front. */
 #define list_push(head, item)                                                                      \
     do {                                                                                           \
         __typeof__(head) list_head_ = (head);                                                      \
@@ -22,7 +22,7 @@
         *list_head_ = list_item_;                                                                  \
     } while (0)
 
-/* Takes item out of the list it is in. Its own members stay: a loop may go on from it. */
+/* Removes item from its list. Its own members stay valid, so a loop may continue from it. */
 #define list_remove(head, item)                                                                    \
     do {                                                                                           \
         __typeof__(head) list_head_ = (head);                                                      \

@@ -1,5 +1,5 @@
-/* log.c - writes whole lines with one write(2), so that lines of two threads never mix. Control
- * characters in user data are replaced: a log line cannot forge another. */
+/* log.c - writes each line with a single write(2), so that lines of two threads never mix. Control
+ * characters in user data are replaced, so that one log line cannot forge another. */
 #include "base/log.h"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ void log_set_level(enum log_level level)
 
 static struct {
     pthread_mutex_t lock;
-    const char *path; /* NULL: stderr's creator manages it */
+    const char *path; /* NULL: stderr is managed by whatever started us */
     size_t limit_bytes;
     int copy_fd; /* or -1 */
 } file = {.lock = PTHREAD_MUTEX_INITIALIZER, .copy_fd = -1};
@@ -44,7 +44,7 @@ void log_keep_file(const char *path, size_t limit_bytes)
     (void)pthread_mutex_unlock(&file.lock);
 }
 
-/* What goes wrong here can be said nowhere: the old file goes on. */
+/* Errors cannot be reported from here: the old file stays in use. */
 static void begin_file(void)
 {
     char last[PATH_MAX];
@@ -102,5 +102,5 @@ void log_line(enum log_level level, const char *fmt, ...)
     line[len++] = '\n';
     prepare(line, len);
     if (write(STDERR_FILENO, line, len) < 0)
-        return; /* nowhere left to say it */
+        return; /* there is no place left to report it */
 }

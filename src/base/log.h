@@ -12,11 +12,11 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBU
 void log_set_level(enum log_level level);
 void log_line(enum log_level level, const char *fmt, ...) printf_like(2, 3);
 
-/* The file that stderr and stdout are, and may be at most so large: then it becomes PATH.1 in place
- * of the last one, and another begins. path stays the caller's, and there. */
+/* Rotates the file behind stdout and stderr: at limit_bytes it is renamed to PATH.1, replacing the
+ * previous one, and a new file is begun. path must stay valid. */
 void log_keep_file(const char *path, size_t limit_bytes);
 
-/* Lines go to this descriptor too; -1: no longer. */
+/* Also copies lines to this descriptor; -1 stops that. */
 void log_copy_to(int fd);
 
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)

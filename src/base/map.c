@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/reserve.h"
 
-#define FEWEST_BUCKETS 64u /* fewer keys are found as fast in the tree */
+#define FEWEST_BUCKETS 64u /* with fewer keys the tree is as fast */
 
 static int compare(const void *a, size_t a_len, const void *b, size_t b_len)
 {
@@ -99,7 +99,7 @@ static void bucket_tree(struct map *m, struct map_node *n)
     }
 }
 
-/* Without the memory for it all are found as before, only slower. */
+/* Out of memory only makes lookups slower: they fall back to the tree. */
 static void grow_buckets(struct map *m)
 {
     size_t len = m->buckets_len ? 2 * m->buckets_len : FEWEST_BUCKETS;

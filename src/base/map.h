@@ -1,10 +1,10 @@
 /*
  * map.h - an ordered map from byte strings to pointers (a treap: balanced by hashed priorities, so
- * that iteration is in key order and changes are logarithmic whatever the insertion order). A map
- * of many keys has a hash table beside the tree: among 100,000 a walk down misses the processor's
- * cache twenty times.
+ * iteration is in key order and changes are logarithmic whatever the insertion order). A large map
+ * also has a hash table: among 100,000 keys a tree walk misses the processor's cache some twenty
+ * times.
  *
- * The map copies keys and does not own values. Keys may hold NUL bytes; order is memcmp, shorter
+ * The map copies keys and does not own values. Keys may contain NUL bytes; order is memcmp, shorter
  * first.
  */
 #ifndef MUSTER_BASE_MAP_H
@@ -15,7 +15,7 @@
 struct map_node {
     struct map_node *left, *right;
     struct map_node *next;   /* in its bucket */
-    uint32_t priority, size; /* size: of the tree below, with itself */
+    uint32_t priority, size; /* size: of the subtree, itself included */
     void *value;
     uint32_t key_len;
     char key[]; /* NUL-terminated besides */
@@ -36,8 +36,8 @@ struct map {
 void map_release(struct map *m, void (*free_value)(void *value)); /* free_value may be NULL */
 
 void *map_get(const struct map *m, const void *key, size_t len);
-/* Returns 0 and the previous value (or NULL) in *ret_old when not NULL; -ENOMEM leaves the map as
- * it was. */
+/* Returns 0 and, if ret_old is not NULL, the previous value or NULL in it; on -ENOMEM the map is
+ * unchanged. */
 int map_put(struct map *m, const void *key, size_t len, void *value, void **ret_old) must_check;
 void *map_remove(struct map *m, const void *key, size_t len); /* the removed value or NULL */
 

@@ -1,5 +1,4 @@
-/* peer_words.c - one table: what gloo, NCCL, torch's stores and torchrun say of a peer that is
- * gone. */
+/* peer_words.c - one table: how gloo, NCCL, torch's stores and torchrun report a lost peer. */
 #include "base/peer_words.h"
 
 #include <string.h>

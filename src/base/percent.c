@@ -1,6 +1,6 @@
 /*
- * percent.c - see percent.h. What cannot be undone is refused and never guessed: two readers of one
- * address must not see two different names in it.
+ * percent.c - see percent.h. Malformed input is refused, never guessed at: two readers of one
+ * address must not see different names in it.
  */
 #include "base/percent.h"
 
@@ -28,7 +28,7 @@ void percent_encode(struct buf *out, const char *text)
             buf_addf(out, "%%%02X", (unsigned)(unsigned char)*text);
 }
 
-/* plus: what stands for '+'. */
+/* plus: what '+' decodes to. */
 static char *decode(struct arena *a, const char *text, size_t len, char plus)
 {
     char *out = arena_alloc(a, len + 1);

@@ -1,18 +1,18 @@
-/* percent.h - percent-encoding of the parts of an address, as RFC 3986 wants it. */
+/* percent.h - percent-encoding of URL components (RFC 3986). */
 #ifndef MUSTER_BASE_PERCENT_H
 #define MUSTER_BASE_PERCENT_H
 
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* The value of a hexadecimal digit, -1 when it is none. */
+/* The value of a hexadecimal digit, or -1. */
 int hex_digit(char c);
 
-/* Everything but unreserved characters is encoded: fit for a path's part and a query's value. */
+/* Encodes everything but unreserved characters: safe in a path segment and in a query value. */
 void percent_encode(struct buf *out, const char *text);
-/* %XX undone, in the arena; NULL when malformed, holding NUL, or out of memory. */
+/* Decoded into the arena; NULL when malformed, containing NUL, or out of memory. */
 char *percent_decode(struct arena *a, const char *text, size_t len) must_check;
-/* Likewise of a query's name or value, where + is a space. */
+/* The same for a query name or value, where + is a space. */
 char *percent_decode_query(struct arena *a, const char *text, size_t len) must_check;
 
 #endif

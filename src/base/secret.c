@@ -1,5 +1,5 @@
-/* secret.c - see secret.h. How long it takes depends on what was given, never on the secret: every
- * letter given is compared, and the compiler cannot see that one difference is enough. */
+/* secret.c - see secret.h. The time depends only on the length of the input, never on the secret:
+ * every byte given is compared, and the compiler cannot tell that one difference is enough. */
 #include "base/secret.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* sha256.h - SHA-256 (FIPS 180-4) and HMAC with it (RFC 2104): to sign what the server itself will
- * read again, and nothing else. */
+/* sha256.h - SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), only for data that the server signs
+ * and later reads back itself. */
 #ifndef MUSTER_BASE_SHA256_H
 #define MUSTER_BASE_SHA256_H
 

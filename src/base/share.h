@@ -1,7 +1,7 @@
 /*
- * share.h - what one account may hold of something that has a ceiling: an eighth of it. A quarter
- * is kept for the owner, so that all others together do not shut him out; and what pages of one
- * program ask for in his name is a quarter at most.
+ * share.h - how much of a limited resource one account may hold: an eighth. A quarter is reserved
+ * for the owner, so that the other accounts together cannot lock the owner out; pages of one
+ * program acting for the owner get at most a quarter.
  */
 #ifndef MUSTER_BASE_SHARE_H
 #define MUSTER_BASE_SHARE_H
@@ -13,7 +13,7 @@
 struct share {
     size_t limit;
     size_t all, accounts, own; /* held in all, by callers other than the owner, by this caller */
-    size_t program;            /* by pages of the same program, whoever looks at them */
+    size_t program;            /* by pages of the same program, for any viewer */
 };
 
 enum share_left { SHARE_LEFT, SHARE_OWN_USED, SHARE_ALL_USED };
@@ -23,7 +23,8 @@ static inline size_t share_of_account(size_t limit)
     return limit / 8;
 }
 
-/* One that is held for user and program ("": none), of who is user and program. "" is the owner. */
+/* Counts one item held for held_user and held_program ("": none) towards the share of user and
+ * program. User "" is the owner. */
 static inline void share_count(struct share *s, const char *held_user, const char *held_program,
                                const char *user, const char *program)
 {

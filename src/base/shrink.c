@@ -1,13 +1,16 @@
 /*
  * shrink.c - see shrink.h.
  *
- * The text is seen as the continuation of the model. What was shrunk is a sequence of
- *   token       high half: bytes that follow as they are; low half: length of the reference, less
- * LEAST [lengths]   where a half is 15: bytes to be added, of which the last is not 255 bytes
- *   distance    two bytes, how far back the reference is; not there when the text is over
- * Models are held by the texts that were shrunk with them. A text that is still long with the model
- * there is becomes the next one, if there were many of these: each time more, since texts may be as
- * they are.
+ * The text is treated as the continuation of the model. The output is a sequence of steps:
+ *   - token: the high half is the number of literal bytes, the low half the length of the reference
+ *     less LEAST;
+ *   - for each half that is 15, extra length bytes, of which only the last is not 255;
+ *   - the literal bytes;
+ *   - two bytes with the distance back to the reference, missing at the end of the text.
+ *
+ * Texts hold a reference to the model they were shrunk with. When enough texts stay long with the
+ * current model, one of them becomes the next; each time it takes more of them, since some texts
+ * are just incompressible.
  */
 #include "base/shrink.h"
 
@@ -25,12 +28,12 @@
 #define LONG_STEP 255u
 #define MODEL_LEAST_TEXTS 64u
 #define MODEL_MOST_TEXTS (1u << 16)
-#define LONG_PART 8u /* what is longer than that part of its text */
+#define LONG_PART 8u /* a result longer than 1/8 of its text counts as long */
 
 struct shrink_model {
     unsigned refs;
     uint32_t len;
-    uint16_t table[TABLE_SLOTS]; /* by hash: where, and 1; 0: nowhere */
+    uint16_t table[TABLE_SLOTS]; /* by hash: position + 1; 0: none */
     unsigned char text[];
 };
 
@@ -70,7 +73,7 @@ static struct shrink_model *model_new(const char *text, size_t len)
 
 /* --- shrinking --- */
 
-/* Both texts in one piece, and what has been written of the second. */
+/* The model and the text as one sequence, and the output for the second. */
 struct work {
     unsigned char joined[2 * SHRINK_TEXT_LIMIT_BYTES];
     unsigned char out[SHRINK_TEXT_LIMIT_BYTES];
@@ -94,7 +97,7 @@ static void put_length(struct work *w, uint32_t n)
     w->out[w->len++] = (unsigned char)n;
 }
 
-/* One step: count bytes from `from`, then a reference of length (0: none, the text is over). */
+/* One step: `count` literal bytes from `from`, then a reference of `length` (0: end of text). */
 static bool put_step(struct work *w, uint32_t from, uint32_t count, uint32_t length,
                      uint32_t distance)
 {
@@ -134,8 +137,8 @@ struct reference {
     uint32_t distance, length;
 };
 
-/* The longest of up to three: as far back as the last one, which goes on behind what differed; what
- * stood there in the model; and what last stood in the text. */
+/* The longest of up to three candidates: the same distance as the last reference, continuing after
+ * what differed; the hash's position in the model; its latest position in the text. */
 static struct reference find_reference(const struct work *w, const struct shrink_model *m,
                                        uint32_t at, uint32_t last_distance)
 {
@@ -154,7 +157,7 @@ static struct reference find_reference(const struct work *w, const struct shrink
     return best;
 }
 
-/* false: it would not become smaller. */
+/* False when the text would not get smaller. */
 static bool shrink_joined(struct work *w, const struct shrink_model *m)
 {
     uint32_t at = w->start, pending = at, last_distance = 0;
@@ -329,7 +332,7 @@ struct shrunk *shrink(struct shrinker *s, const char *text, size_t len)
                    : keep(NULL, text, len, len, hash);
 }
 
-/* --- the way back --- */
+/* --- expanding --- */
 
 static uint32_t take_length(const unsigned char **p, uint32_t n)
 {
@@ -344,7 +347,7 @@ static uint32_t take_length(const unsigned char **p, uint32_t n)
     return n;
 }
 
-/* A reference may begin in the model and go on in the text, or reach into itself. */
+/* A reference may start in the model and continue in the text, or overlap its own output. */
 static void copy_back(const struct shrink_model *m, char *out, uint32_t at, uint32_t distance,
                       uint32_t length)
 {

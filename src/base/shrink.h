@@ -9,7 +9,7 @@
 
 #include "base/base.h"
 
-#define SHRINK_TEXT_LIMIT_BYTES (32u * 1024u) /* longer ones are kept as they are */
+#define SHRINK_TEXT_LIMIT_BYTES (32u * 1024u) /* longer ones are stored unshrunk */
 
 struct shrink_model;
 
@@ -21,18 +21,18 @@ struct shrunk {
     unsigned char data[];
 };
 
-/* Zeroed to begin with. */
+/* Starts zeroed. */
 struct shrinker {
-    struct shrink_model *model; /* of the next text */
-    unsigned long_texts;        /* that it left so */
-    unsigned patience;          /* with so many */
+    struct shrink_model *model; /* for the next text */
+    unsigned long_texts;        /* how many results stayed long with it */
+    unsigned patience;          /* how many of those until the model is replaced */
 };
 
 void shrinker_release(struct shrinker *s);
 
 /* Shared with all who asked for the same text. NULL: out of memory. */
 struct shrunk *shrink(struct shrinker *s, const char *text, size_t len) must_check;
-/* out has room for text_len bytes and one more, for a NUL. */
+/* out must have room for text_len bytes and a NUL. */
 void shrunk_expand(const struct shrunk *t, char *out);
 void shrunk_unref(struct shrunk *t); /* NULL-safe */
 size_t shrunk_count(void);           /* different texts that are kept */

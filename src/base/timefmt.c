@@ -1,5 +1,5 @@
-/* timefmt.c - see timefmt.h. Calendar arithmetic is done here so that no time zone of the machine
- * gets in. */
+/* timefmt.c - see timefmt.h. Does its own calendar arithmetic, so that the machine's time zone
+ * never matters. */
 #include "base/timefmt.h"
 
 #include <ctype.h>

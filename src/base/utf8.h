@@ -1,4 +1,4 @@
-/* utf8.h - one question: how long is the valid sequence here? */
+/* utf8.h - the length of the valid UTF-8 sequence at a position. */
 #ifndef MUSTER_BASE_UTF8_H
 #define MUSTER_BASE_UTF8_H
 

@@ -1,5 +1,4 @@
-/* version.h - the program's own version. What the API reports is the server's (a Kubernetes
- * version). */
+/* version.h - the program's own version. The API reports a Kubernetes version instead. */
 #ifndef MUSTER_BASE_VERSION_H
 #define MUSTER_BASE_VERSION_H
 

@@ -1,6 +1,6 @@
 /*
- * wire.h - walks the fields of a protobuf message in place. Nothing is allocated or copied, nothing
- * beyond the given end is read, whatever the bytes are.
+ * wire.h - iterates over the fields of a protobuf message in place. Allocates and copies nothing,
+ * and never reads beyond the given end, whatever the bytes are.
  */
 #ifndef MUSTER_BASE_WIRE_H
 #define MUSTER_BASE_WIRE_H
@@ -13,13 +13,13 @@ enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32
 
 struct wire {
     const unsigned char *at, *end;
-    bool bad; /* the message is malformed; wire_next answers false */
+    bool bad; /* the message is malformed; wire_next returns false */
 };
 
 struct wire_field {
     uint32_t number;
     enum wire_type type;
-    uint64_t number_value;     /* varint, or the bits of a fixed one */
+    uint64_t number_value;     /* varint, or the bits of a fixed-width field */
     const unsigned char *data; /* WIRE_BYTES */
     size_t len;
 };
@@ -35,7 +35,7 @@ static inline bool wire_varint(struct wire *w, uint64_t *ret)
 {
     uint64_t value = 0;
 
-    if (w->at < w->end && *w->at < 0x80) { /* nearly always */
+    if (w->at < w->end && *w->at < 0x80) { /* the common case */
         *ret = *w->at++;
         return true;
     }

@@ -11,7 +11,7 @@
 #include "board/record.h"
 
 #define LOOK_AGAIN_MS 400
-/* A walk takes a microsecond or two for each entry: less than a hundredth of the rest after it. */
+/* A walk takes a microsecond or two per entry: this keeps it below a hundredth of the time. */
 #define LOOK_ENTRIES_PER_MS 4u
 
 struct log_file {
@@ -22,7 +22,7 @@ struct log_file {
     ino_t inode;
     dev_t device;
     bool rests; /* nothing to read until it changes */
-    bool ended; /* its next length is damaged */
+    bool ended; /* its next length is corrupt */
     uint64_t records, bad, too_long;
 };
 
@@ -51,7 +51,7 @@ struct board {
     struct map runs;  /* name -> struct run */
     struct map files; /* name -> struct run_files */
     size_t files_len;
-    size_t entries; /* of the folders, at the last look */
+    size_t entries; /* in the folders, at the last look */
     bool limited;
 };
 
@@ -130,7 +130,7 @@ void board_free(struct board *b)
     free(b);
 }
 
-/* --- looking ---------------------------------------------------------------------------- */
+/* --- finding files ---------------------------------------------------------------------- */
 
 struct look {
     struct board *board;
@@ -171,7 +171,7 @@ static struct run_files *find_run(const struct look *l, const char *path)
     return f ? f : make_run(l->board, l->root, name, path);
 }
 
-/* Where the file is, or belongs, among the others. */
+/* The file's position in the sorted list, existing or not. */
 static size_t place_of(const struct run_files *f, const char *name)
 {
     size_t low = 0, high = f->len;
@@ -223,7 +223,7 @@ static void note_file(struct log_file *f, const struct stat *st)
     if (!has_changed(f, st))
         return;
     if (is_other || (uint64_t)st->st_size < f->offset)
-        f->offset = 0; /* written anew: its steps begin anew, and supersede what we have */
+        f->offset = 0; /* rewritten: its steps start over, and supersede what we have */
     f->size = (uint64_t)st->st_size;
     f->inode = st->st_ino;
     f->device = st->st_dev;
@@ -301,8 +301,8 @@ static int open_file(const struct run_files *f, const char *name)
     return fd;
 }
 
-/* Memory ran out at this capacity: every series is halved until it fits again, or is at its least.
- */
+/* Memory ran out at this capacity: halves every series until it fits again, or is at its
+ * minimum. */
 static void keep_limits(struct board *b)
 {
     while (b->limits.bytes > b->limits.limit_bytes && b->limits.capacity > SERIES_CAPACITY_MIN) {
@@ -414,9 +414,9 @@ bool board_read(struct board *b, uint64_t budget_bytes)
     return more;
 }
 
-/* --- reading again ---------------------------------------------------------------------- */
+/* --- reading values again --------------------------------------------------------------- */
 
-/* The value of this tag in the record the reader is at. */
+/* The value of this tag in the reader's current record. */
 static bool value_again(struct record_reader *r, const struct tag *tag, struct event_value *ret)
 {
     const char *data;
@@ -443,7 +443,7 @@ bool board_read_again(const struct board *b, const struct run *run, const struct
     bool whole = true;
 
     record_reader_init(&r);
-    for (uint32_t i = all->len; f && i-- > 0 && whole;) { /* the newest first: they count most */
+    for (uint32_t i = all->len; f && i-- > 0 && whole;) { /* newest first: they matter most */
         int fd = open_file(f, all->at[i].file);
         struct event_value v;
 
@@ -460,7 +460,7 @@ bool board_read_again(const struct board *b, const struct run *run, const struct
     return whole;
 }
 
-/* --- what there is ---------------------------------------------------------------------- */
+/* --- accessors -------------------------------------------------------------------------- */
 
 const struct map *board_runs(const struct board *b)
 {

@@ -1,4 +1,5 @@
-/* event.c - see event.h. The numbers are those of TensorFlow's event.proto and summary.proto. */
+/* event.c - see event.h. The field numbers are those of TensorFlow's event.proto and
+ * summary.proto. */
 #include "board/event.h"
 
 #include <stdio.h>

@@ -1,18 +1,18 @@
 /*
- * event.h - takes an Event message apart, in place: when, which step, and the values of its
- * summaries. What images and histograms hold is media.h's; nothing is allocated.
+ * event.h - decodes an Event message in place: time, step, and the values of its summaries. media.h
+ * decodes images and histograms; nothing is allocated.
  */
 #ifndef MUSTER_BOARD_EVENT_H
 #define MUSTER_BOARD_EVENT_H
 
 #include "base/wire.h"
 
-#define EVENT_SUMMARIES_LIMIT 4u /* of one event; there is one in practice */
+#define EVENT_SUMMARIES_LIMIT 4u /* per event; there is one in practice */
 
 struct event {
     double wall_time; /* seconds since 1970 */
     int64_t step;
-    bool session_start; /* a restart: older points of this step and later ones are superseded */
+    bool session_start; /* a restart: older points from this step on are superseded */
     struct wire summaries[EVENT_SUMMARIES_LIMIT];
     size_t summaries_len;
 };
@@ -35,7 +35,7 @@ struct event_value {
     struct event_bytes tag;
     enum value_content content;
     float simple;
-    struct event_bytes body; /* of what is no simple value */
+    struct event_bytes body; /* unless it is a simple value */
     bool has_metadata;
     struct event_bytes plugin, plugin_content;
     uint64_t data_class; /* 0 unknown, 1 scalar, 2 tensor, 3 blobs */
@@ -43,12 +43,12 @@ struct event_value {
 
 /* False when the message is malformed. */
 bool event_decode(const void *data, size_t len, struct event *ret) must_check;
-/* The next value of a summary; false at its end, or when it is malformed (then it ends there). */
+/* The next value of a summary; false at its end, or where it is malformed. */
 bool event_next_value(struct wire *summary, struct event_value *ret);
 
-/* One hyperparameter of the hparams plugin: its name, and its value as a text. */
+/* One hyperparameter of the hparams plugin: its name, and its value as text. */
 typedef void event_hparam_fn(void *arg, struct event_bytes name, const char *value);
-/* Of the plugin content of a value whose plugin is "hparams". */
+/* From the plugin content of a value whose plugin is "hparams". */
 void event_each_hparam(struct event_bytes plugin_content, event_hparam_fn *fn, void *arg);
 
 #endif

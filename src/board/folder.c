@@ -15,7 +15,7 @@
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* One component at a time: that is what makes O_NOFOLLOW count for all of them. Takes fd. */
+/* One component at a time, so that O_NOFOLLOW applies to all of them. Takes fd. */
 static int descend(int fd, const char *relative, int last_flags)
 {
     char name[NAME_MAX + 1];
@@ -46,12 +46,13 @@ static bool same_folder(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Upwards from where it is: by name, links and bind mounts would get past. fd stays. */
+/* Walks upwards from the descriptor: comparing names would miss links and bind mounts. fd stays
+ * open. */
 static bool is_within(int fd, const char *folder)
 {
     struct stat wanted, here, above;
     int at = openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), up;
-    bool within = true; /* also when one cannot tell */
+    bool within = true; /* also when it cannot be determined */
 
     if (stat(folder, &wanted) < 0) {
         if (at >= 0)
@@ -140,7 +141,7 @@ int folder_open_file(int folder_fd, const char *relative, struct folder_fence fe
     return fd;
 }
 
-/* --- walking ---------------------------------------------------------------------------- */
+/* --- traversal -------------------------------------------------------------------------- */
 
 struct walk {
     enum folder_scope scope;
@@ -153,7 +154,7 @@ struct walk {
     char path[FOLDER_PATH_LIMIT];
 };
 
-/* TensorBoard's own rule, and its one exception. */
+/* TensorBoard's own rule, with its one exception. */
 static bool is_event_file(const char *name)
 {
     static const char not_one[] = ".profile-empty";
@@ -191,7 +192,7 @@ static void enter(struct walk *w, int parent, const char *name, unsigned depth)
     }
     fd = openat(parent, name, FOLDER_FLAGS);
     if (fd < 0)
-        return; /* a link, not ours to read, or gone */
+        return; /* a link, unreadable, or gone */
     if (w->fenced && (fstat(fd, &st) < 0 || same_folder(&st, &w->fence))) {
         (void)close(fd);
         return;

@@ -1,6 +1,6 @@
 /*
- * folder.h - finds event files below a folder, and opens what is there without leaving it: no
- * symbolic link below the folder is followed, and ".." is refused.
+ * folder.h - finds event files below a folder, and opens them without leaving it: symbolic links
+ * below the folder are not followed, and ".." is refused.
  */
 #ifndef MUSTER_BOARD_FOLDER_H
 #define MUSTER_BOARD_FOLDER_H
@@ -9,7 +9,7 @@
 
 #include "base/base.h"
 
-/* Of one walk. What is beyond them is not found. */
+/* Limits of one walk. What is beyond them is not found. */
 #define FOLDER_DEPTH_LIMIT 16u
 #define FOLDER_ENTRIES_LIMIT 200000u
 #define FOLDER_PATH_LIMIT 4096u
@@ -23,7 +23,7 @@ struct folder_fence {
     gid_t gid;
 };
 
-/* base may hold links; relative ("" is base itself) may not. A descriptor or a negative errno:
+/* base may contain links; relative ("" is base itself) may not. A descriptor or a negative errno:
  * -ELOOP for a link, -EINVAL for "..", -EACCES behind the fence. */
 int folder_open(const char *base, const char *relative, struct folder_fence fence) must_check;
 /* A plain file below the folder. Never waits, as for a pipe without a writer. */
@@ -31,14 +31,13 @@ int folder_open_file(int folder_fd, const char *relative, struct folder_fence fe
 
 enum folder_scope {
     FOLDER_ALL,
-    FOLDER_WORKING, /* somebody's working folder: hidden folders and those of packages are left out
-                     */
+    FOLDER_WORKING, /* a user's working folder: skips hidden folders and those of packages */
 };
 
-/* path: of the file's folder, relative; "" is the folder itself. */
+/* path: the file's folder, relative; "" is the folder itself. */
 typedef void folder_file_fn(void *arg, const char *path, const char *name, const struct stat *st);
-/* Calls fn for each plain file that could be an event file, in no order, but for what is behind the
- * fence. False when limits were reached. entries: of all folders, added to what is there. */
+/* Calls fn for each regular file that could be an event file, in no particular order, except behind
+ * the fence. False when limits were reached. Adds the number of entries seen to *entries. */
 bool folder_walk(int folder_fd, enum folder_scope scope, struct folder_fence fence,
                  folder_file_fn *fn, void *arg, size_t *entries);
 

@@ -1,4 +1,4 @@
-/* media.c - see media.h. The numbers are those of summary.proto. */
+/* media.c - see media.h. The field numbers are those of summary.proto. */
 #include "board/media.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { HISTO_MIN = 1, HISTO_MAX = 2, HISTO_LIMITS = 6, HISTO_COUNTS = 7 };
 
-/* Where the buckets are: limits and counts, or triples of left, right and count. */
+/* The buckets: limits and counts, or triples of left, right and count. */
 struct buckets {
     double min, max;
     struct tensor_numbers limits, counts, triples;
@@ -32,7 +32,7 @@ static struct bucket bucket_at(const struct buckets *b, size_t i)
         found = (struct bucket){.left = i ? tensor_number(&b->limits, i - 1) : b->min,
                                 .right = tensor_number(&b->limits, i),
                                 .count = tensor_number(&b->counts, i)};
-        found.left = fmax(found.left, b->min); /* the last limit is often the largest number */
+        found.left = fmax(found.left, b->min); /* the last limit is often the largest double */
         found.right = fmin(found.right, b->max);
     }
     if (!(found.count > 0) || !isfinite(found.count) || !isfinite(found.left) ||
@@ -82,7 +82,7 @@ static double bin_of(const struct histogram *h, double value)
     return fmin(fmax(at, 0), HISTOGRAM_BINS);
 }
 
-/* A bucket's count goes to the bins it lies in, by how much of it lies there. */
+/* Distributes a bucket's count over the bins it overlaps, proportionally. */
 static void spread(struct histogram *h, const struct bucket *one)
 {
     double from = bin_of(h, one->left), to = bin_of(h, one->right);
@@ -114,7 +114,7 @@ bool histogram_of(const struct event_value *v, struct histogram *ret)
 
         if (one.count > 0 && b.max > b.min) {
             spread(ret, &one);
-        } else if (one.count > 0) { /* all values are the same */
+        } else if (one.count > 0) { /* all values are equal */
             ret->bins[HISTOGRAM_BINS / 2] += one.count;
             ret->count += one.count;
         }
@@ -151,7 +151,7 @@ static bool look_png(const unsigned char *p, size_t len, struct picture *ret)
     return true;
 }
 
-/* Through its segments to the start of frame, which has the size. */
+/* Follows its segments to the start of frame, which has the size. */
 static bool look_jpeg(const unsigned char *p, size_t len, struct picture *ret)
 {
     size_t at = 2;
@@ -190,7 +190,7 @@ bool picture_of(const struct event_value *v, size_t index, struct picture *ret)
 
     if (index >= PICTURES_LIMIT)
         return false;
-    if (v->content == VALUE_TENSOR) /* of strings: width, height, and then the pictures */
+    if (v->content == VALUE_TENSOR) /* a tensor of strings: width, height, then the pictures */
         return tensor_text(v->body.data, v->body.len, index + 2, &text.data, &text.len) &&
                picture_look(text.data, text.len, ret);
     while (v->content == VALUE_IMAGE && index == 0 && wire_next(&w, &f))

@@ -19,7 +19,7 @@ static bool is_less(double a, double b)
     return isnan(b) ? !isnan(a) : a < b;
 }
 
-/* Of p[begin..end) the first, the lowest, the highest and the last where they must be, in order. */
+/* Of p[begin..end) the first, lowest, highest and last point as needed, in order. */
 static size_t thin(struct point *out, size_t n, const struct point *p, size_t begin, size_t end,
                    size_t whole)
 {
@@ -37,7 +37,7 @@ static size_t thin(struct point *out, size_t n, const struct point *p, size_t be
     return n;
 }
 
-/* In place: what is written is never ahead of what is read. */
+/* In place: writing never overtakes reading. */
 static size_t thin_out(struct point *p, size_t n, uint32_t width)
 {
     double from = (double)p[0].step, span = (double)p[n - 1].step - from;

@@ -1,5 +1,5 @@
-/* points.h - a part of a curve for a picture so many pixels wide: of what falls into one column the
- * lowest and the highest point are kept, so that no peak is lost. */
+/* points.h - a part of a curve for a plot of a given width in pixels: per column the lowest and the
+ * highest point are kept, so that no peak is lost. */
 #ifndef MUSTER_BOARD_POINTS_H
 #define MUSTER_BOARD_POINTS_H
 
@@ -8,12 +8,12 @@
 #define POINTS_WIDTH_LIMIT 8192u
 
 struct points_range {
-    int64_t from, to; /* steps, both included */
-    uint32_t width;   /* 0: every kept point */
+    int64_t from, to; /* steps, inclusive */
+    uint32_t width;   /* 0: every stored point */
 };
 
-/* Answers the points; the array is the caller's (free()). NULL without any, or (with *ret_len
- * SIZE_MAX) without memory. */
+/* Returns the points; the caller frees the array. NULL without any, or (with *ret_len SIZE_MAX)
+ * when out of memory. */
 struct point *points_of(const struct series *s, const struct points_range *range,
                         size_t *ret_len) must_check;
 

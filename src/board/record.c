@@ -50,7 +50,8 @@ static bool make_room(struct record_reader *r, size_t need)
     return true;
 }
 
-/* Has at least need bytes in the window, if the file has them. 1, 0 (not there), -1 (errno). */
+/* Makes sure that need bytes are in the window, if the file has them. 1, 0 (not there), -1
+ * (errno). */
 static int fill(struct record_reader *r, size_t need)
 {
     if (r->end - r->start >= need)

@@ -12,12 +12,12 @@
 
 #include "base/base.h"
 
-#define RECORD_WINDOW_BYTES (256u * 1024u)       /* what is read at once */
-#define RECORD_LIMIT_BYTES (16u * 1024u * 1024u) /* longer records are stepped over unread */
+#define RECORD_WINDOW_BYTES (256u * 1024u)       /* read at once */
+#define RECORD_LIMIT_BYTES (16u * 1024u * 1024u) /* longer records are skipped unread */
 
 struct record_reader {
     int fd;
-    uint64_t offset; /* of the file, of the next record */
+    uint64_t offset; /* in the file, of the next record */
     char *window;
     size_t capacity, start, end; /* window[start..end) is at offset */
 };
@@ -25,20 +25,20 @@ struct record_reader {
 enum record_result {
     RECORD_OK,
     RECORD_WAIT,       /* the rest is not there yet, or this is the end */
-    RECORD_BAD_LENGTH, /* nobody knows where the next one begins */
-    RECORD_BAD_DATA,   /* stepped over */
-    RECORD_TOO_LONG,   /* stepped over */
+    RECORD_BAD_LENGTH, /* the start of the next one is unknown */
+    RECORD_BAD_DATA,   /* skipped */
+    RECORD_TOO_LONG,   /* skipped */
     RECORD_FAILED,     /* reading failed or memory ran out: errno */
 };
 
-/* The window is kept from file to file. */
+/* The window is reused from file to file. */
 void record_reader_init(struct record_reader *r);
 void record_reader_release(struct record_reader *r);
 /* Reads fd, which stays the caller's, from offset on. */
 void record_reader_open(struct record_reader *r, int fd, uint64_t offset);
 
-/* data is valid until the next call. offset is behind the record afterwards, but for RECORD_WAIT,
- * RECORD_BAD_LENGTH and RECORD_FAILED. */
+/* data is valid until the next call. Afterwards offset is behind the record, except for
+ * RECORD_WAIT, RECORD_BAD_LENGTH and RECORD_FAILED. */
 enum record_result record_next(struct record_reader *r, const char **ret_data, size_t *ret_len);
 
 #endif

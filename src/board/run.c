@@ -1,9 +1,9 @@
 /*
  * run.c - see run.h.
  *
- * What a value is follows from its content and, for tensors, from the plugin its tag was first
- * written with: TensorFlow 2 writes scalars, texts and images alike as tensors, and not every
- * writer repeats the plugin.
+ * A value's kind follows from its content and, for tensors, from the plugin its tag was first
+ * written with: TensorFlow 2 writes scalars, texts and images all as tensors, and not every writer
+ * repeats the plugin.
  */
 #include "board/run.h"
 
@@ -121,7 +121,7 @@ static struct tag *tag_new(struct event_bytes name, uint64_t hash)
     return t;
 }
 
-/* Curves that are there already can not be made smaller. */
+/* Existing curves cannot be made smaller. */
 static bool is_full(const struct run_limits *l)
 {
     return l->capacity <= SERIES_CAPACITY_MIN && l->bytes > l->limit_bytes;
@@ -168,7 +168,7 @@ static void take_scalar(struct run *r, struct tag *t, const struct event *e,
     }
 }
 
-/* Weights are looked at over the whole of a training; of images and texts the newest count. */
+/* Histograms are kept over the whole training; of images and texts only the newest. */
 static void take_sample(struct tag *t, const struct event *e, const struct run_place *at)
 {
     const struct sample s = {

@@ -1,6 +1,6 @@
 /*
- * run.h - what the event files of one folder say: its tags with their points, texts and
- * hyperparameters. A run is TensorBoard's word for such a folder.
+ * run.h - the contents of one folder's event files: its tags with their points, texts and
+ * hyperparameters. "Run" is TensorBoard's term for such a folder.
  */
 #ifndef MUSTER_BOARD_RUN_H
 #define MUSTER_BOARD_RUN_H
@@ -9,7 +9,7 @@
 #include "board/samples.h"
 #include "board/series.h"
 
-#define RUN_TAG_NAME_LIMIT_BYTES 1024u /* tags with longer names are left out */
+#define RUN_TAG_NAME_LIMIT_BYTES 1024u /* tags with longer names are skipped */
 #define RUN_HPARAMS_LIMIT 256u
 #define RUN_HPARAM_NAME_LIMIT_BYTES 256u
 
@@ -30,23 +30,23 @@ const char *tag_kind_name(enum tag_kind kind); /* "scalar" ... */
 struct tag {
     uint64_t hash;
     enum tag_kind kind;
-    uint64_t values;        /* read, of whatever kind */
+    uint64_t values;        /* read, of any kind */
     struct series series;   /* TAG_SCALAR */
     struct samples samples; /* TAG_TEXT, TAG_IMAGE, TAG_HISTOGRAM */
     size_t name_len;
-    char name[]; /* NUL-terminated besides */
+    char name[]; /* also NUL-terminated */
 };
 
 struct hparam {
     char *name, *value;
 };
 
-/* What all runs of a board share: their limits. */
+/* Limits shared by all runs of a board. */
 struct run_limits {
     uint32_t capacity;         /* of a series */
     size_t bytes, limit_bytes; /* of all points and tags */
     size_t tags, tags_limit;   /* of all runs */
-    uint64_t tags_left_out;    /* values of tags that found no room */
+    uint64_t tags_left_out;    /* values of tags for which there was no room */
 };
 
 struct run {
@@ -64,20 +64,20 @@ struct run {
 struct run *run_new(const char *name, struct run_limits *limits) must_check;
 void run_free(struct run *r);
 
-/* Where an event stands. */
+/* The location of an event. */
 struct run_place {
     const char *file; /* its name: must live as long as the run */
     uint64_t offset;
-    bool first_file; /* where a session's start is not a restart */
+    bool first_file; /* in which a session's start is not a restart */
 };
 
-/* Out of memory leaves values out. */
+/* When out of memory, values are skipped. */
 void run_take(struct run *r, const struct event *e, const struct run_place *at);
 
 const struct tag *run_find(const struct run *r, const char *tag);
-/* All tags by name; the array is the caller's (free()). NULL without any, or without memory. */
+/* All tags by name; the caller frees the array. NULL without any, or when out of memory. */
 const struct tag **run_tags(const struct run *r, size_t *ret_len) must_check;
-/* Shrinks every series to the limits' capacity. */
+/* Shrinks every series to the capacity in the limits. */
 void run_shrink(struct run *r);
 
 #endif

@@ -32,7 +32,7 @@ static bool grow(struct samples *s)
     return true;
 }
 
-/* Every second one goes, the newest among them: the capacity is even. */
+/* Drops every second one, including the newest, as the capacity is even. */
 static void halve(struct samples *s)
 {
     uint32_t n = 0;
@@ -58,8 +58,8 @@ void samples_add(struct samples *s, const struct sample *new, enum samples_kept 
 {
     if (s->len && new->step < s->at[s->len - 1].step)
         samples_purge(s, new->step);
-    /* The newest is always there; when the next one comes, it goes if it is too near the one
-     * before. */
+    /* The newest is always kept; when the next one comes, it is dropped if it is too close to its
+     * predecessor. */
     if (s->since && s->since < s->stride) {
         s->len--;
     } else {

@@ -1,6 +1,6 @@
 /*
- * samples.h - where the histograms, images or texts of one tag stand in the event files. Only that
- * is kept of them, so that their size costs no memory: they are read again on request.
+ * samples.h - locations of a tag's histograms, images or texts in the event files. Only the
+ * location is stored, so that their size costs no memory: they are read again on request.
  */
 #ifndef MUSTER_BOARD_SAMPLES_H
 #define MUSTER_BOARD_SAMPLES_H
@@ -12,15 +12,15 @@
 struct sample {
     int64_t step;
     double wall_time; /* seconds since 1970 */
-    const char *file; /* its name, the board's */
+    const char *file; /* its name, owned by the board */
     uint64_t offset;  /* of the record */
 };
 
 struct samples {
     struct sample *at; /* by step */
     uint32_t len, room;
-    uint32_t stride; /* SAMPLES_SPREAD: one of so many is kept; 0: every one */
-    uint32_t since;  /* read after the last one that is kept */
+    uint32_t stride; /* SAMPLES_SPREAD: one in this many is kept; 0: all */
+    uint32_t since;  /* read since the last one kept */
 };
 
 enum samples_kept {
@@ -29,9 +29,9 @@ enum samples_kept {
 };
 
 void samples_release(struct samples *s);
-/* A step lower than the last one's supersedes, as in series.h. Out of memory leaves it out. */
+/* A step lower than the last one supersedes, as in series.h. When out of memory it is skipped. */
 void samples_add(struct samples *s, const struct sample *new, enum samples_kept kept);
-/* Drops those of this step and of later ones. */
+/* Drops those of this step and later ones. */
 void samples_purge(struct samples *s, int64_t step);
 
 #endif

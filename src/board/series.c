@@ -8,8 +8,7 @@
 
 #define ROOM_START 16u
 
-/* Values by size, with NaN above all: a loss that became NaN must not vanish among its neighbours.
- */
+/* Orders values with NaN above all: a loss that became NaN must not vanish among its neighbours. */
 static bool is_less(double a, double b)
 {
     return isnan(b) ? !isnan(a) : a < b;
@@ -27,7 +26,8 @@ void series_release(struct series *s)
     *s = (struct series){0};
 }
 
-/* Of n points the lowest and the highest, in their order. Answers how many went to out: 1 or 2. */
+/* The lowest and the highest of n points, in order. Returns how many were written to out: 1 or
+ * 2. */
 static uint32_t extremes(const struct point *p, uint32_t n, struct point *out)
 {
     uint32_t low = 0, high = 0;
@@ -48,7 +48,7 @@ static uint32_t extremes(const struct point *p, uint32_t n, struct point *out)
     return 2;
 }
 
-/* Four kept points become two; later points are grouped accordingly. */
+/* Merges four stored points into two; later points are grouped accordingly. */
 static void put_together(struct series *s)
 {
     uint32_t n = 0;
@@ -75,7 +75,7 @@ static bool grow(struct series *s, uint32_t capacity, size_t *bytes)
     return true;
 }
 
-/* Room for two more points, by growing or by putting points together. */
+/* Makes room for two more points, by growing or by merging. */
 static bool make_room(struct series *s, uint32_t capacity, size_t *bytes)
 {
     while (s->len + 2 > s->room && s->room < capacity)
@@ -167,7 +167,7 @@ void series_purge(struct series *s, int64_t step)
         s->points[s->len++] = open[i]; /* there is room: groups are opened with room for two */
     s->any = s->first.step < step;
     if (!s->len)
-        s->group = 1; /* begins anew, with every point */
+        s->group = 1; /* starts over with every point */
     if (s->any)
         s->last = s->len ? s->points[s->len - 1] : s->first;
     find_extremes(s);
@@ -212,7 +212,7 @@ size_t series_points(const struct series *s, struct point *out)
 
     if (!s->any)
         return 0;
-    if (s->group <= 1 && s->len) { /* all there are, twins included */
+    if (s->group <= 1 && s->len) { /* all of them, twins included */
         memcpy(out, s->points, s->len * sizeof(*out));
         return s->len;
     }

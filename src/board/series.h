@@ -1,15 +1,15 @@
 /*
  * series.h - the points of one curve in bounded memory.
  *
- * Up to `capacity` points all are kept. When there are more, neighbours are put together: of each
- * group the lowest and the highest stay, and later points are grouped from the start. So a curve
- * keeps its shape, and its first, last, lowest and highest point are always exact; which points
- * stay is the same at every reading, unlike with a random sample.
+ * Up to `capacity` points all are kept. Beyond that, neighbours are merged: of each group the
+ * lowest and the highest stay, and later points are grouped right away. So a curve keeps its shape,
+ * and its first, last, lowest and highest points are always exact; which points stay is
+ * deterministic, unlike with random sampling.
  *
- * Steps never decrease: a point whose step is lower than the last one's comes from a run that was
- * started again, and supersedes the points of its step and of later ones (as in TensorBoard's own
- * loader). Points of the same step are all kept. What was put together before a restart is dropped
- * by the steps of what was kept of it.
+ * Steps never decrease: a point with a lower step than the last one comes from a restarted run, and
+ * supersedes the points of its step and later ones (as in TensorBoard's loader). Points of the same
+ * step are all kept. Merged groups from before a restart are dropped by the steps of their
+ * remaining points.
  */
 #ifndef MUSTER_BOARD_SERIES_H
 #define MUSTER_BOARD_SERIES_H
@@ -27,8 +27,8 @@ struct point {
 
 struct series {
     struct point *points;   /* by step */
-    uint32_t len, room;     /* room: allocated */
-    uint32_t group;         /* points that are put together; 1: none are */
+    uint32_t len, room;     /* room: capacity allocated */
+    uint32_t group;         /* points merged into one group; 1: none */
     uint32_t grouped;       /* so far in the open group */
     struct point low, high; /* of the open group */
     struct point first, last;
@@ -39,17 +39,17 @@ struct series {
 };
 
 void series_release(struct series *s);
-/* -ENOMEM: the point is not kept. *bytes, the memory of many series, is kept up to date. */
+/* -ENOMEM: the point is not stored. *bytes, the memory of many series, is updated. */
 int series_add(struct series *s, struct point p, uint32_t capacity, size_t *bytes);
-/* Drops points of this step and of later ones. */
+/* Drops points of this step and later ones. */
 void series_purge(struct series *s, int64_t step);
-/* Halves what is kept, to make room elsewhere. */
+/* Halves the points, to make room elsewhere. */
 void series_shrink(struct series *s, uint32_t capacity, size_t *bytes);
 
-/* What there is at most. */
+/* Upper bound for series_points. */
 size_t series_count(const struct series *s);
-/* All kept points in order, the open group and the exact ends included; out has room for
- * series_count. Answers how many. */
+/* All points in order, including the open group and the exact ends; out has room for series_count.
+ * Returns how many. */
 size_t series_points(const struct series *s, struct point *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * tensor.c - see tensor.h. A number is in tensor_content, as its bytes, or in the list of its type,
+ * tensor.c - see tensor.h. A number is in tensor_content, as bytes, or in the list of its type,
  * packed or not.
  */
 #include "board/tensor.h"
@@ -37,7 +37,7 @@ static double from_bfloat16(uint64_t bits)
     return of_bits((uint32_t)(bits & 0xffff) << 16);
 }
 
-/* One sign bit, five of exponent, ten of fraction. */
+/* One sign bit, five exponent bits, ten fraction bits. */
 static double from_half(uint64_t bits)
 {
     uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = (uint32_t)(bits >> 10 & 31),
@@ -82,7 +82,7 @@ static double from_bool(uint64_t bits)
     return bits ? 1 : 0;
 }
 
-/* TensorFlow's numbers of types; list: the field of TensorProto that holds values of that type. */
+/* TensorFlow's type numbers; list: the field of TensorProto with values of that type. */
 static const struct dtype {
     uint32_t number, list;
     enum wire_type wire; /* of an element of the list */
@@ -106,7 +106,7 @@ static const struct dtype *dtype_of(uint64_t number)
     return NULL;
 }
 
-/* Every dimension is 1: one element, whatever the rank. */
+/* All dimensions are 1: one element, whatever the rank. */
 static bool shape_is_one(const void *data, size_t len)
 {
     struct wire shape = wire_of(data, len);
@@ -127,7 +127,7 @@ static bool shape_is_one(const void *data, size_t len)
     return !shape.bad;
 }
 
-/* Of a list, packed or one element at a time. */
+/* From a list, packed or one element at a time. */
 static bool element_of(const struct dtype *t, const struct wire_field *f, double *ret)
 {
     struct wire packed = wire_of(f->data, f->len);
@@ -146,7 +146,7 @@ static bool element_of(const struct dtype *t, const struct wire_field *f, double
     return packed.at == packed.end;
 }
 
-/* Fields may come in any order: the type is looked for first. */
+/* Fields may come in any order, so the type is found first. */
 static const struct dtype *find_dtype(const void *data, size_t len)
 {
     struct wire w = wire_of(data, len);
@@ -171,7 +171,7 @@ bool tensor_scalar(const void *data, size_t len, double *ret)
 
     if (!t)
         return false;
-    *ret = 0; /* without any element all elements are zero */
+    *ret = 0; /* a tensor without elements is all zero */
     while (wire_next(&w, &f)) {
         if (f.number == TENSOR_CONTENT && f.type == WIRE_BYTES && f.len) {
             if (f.len != t->size)

@@ -23,7 +23,7 @@ const char *browser_address(struct arena *a, const char *server, const char *pat
     return arena_printf(a, "%s%s", server, path);
 }
 
-/* A grandchild does it: some browsers stay until they are closed. */
+/* By a grandchild, because some browsers stay until they are closed. */
 void browser_open(const char *address)
 {
     const char *browser = getenv("BROWSER");
@@ -43,7 +43,7 @@ void browser_open(const char *address)
         ;
 }
 
-/* The address is our own words and a code: nothing in it needs escaping. */
+/* The address contains only our own text and a code: nothing needs escaping. */
 void browser_open_secret(const struct home *h, const char *address)
 {
     struct buf page = BUF_INIT(PAGE_LIMIT_BYTES), path = BUF_INIT(PAGE_LIMIT_BYTES);

@@ -19,8 +19,8 @@
 #include "client/kubeconfig.h"
 #include "core/tensorboard.h"
 
-#define PLOTS_LIMIT 24u /* more want --tag */
-#define LINES_LIMIT 16u /* runs of one tag */
+#define PLOTS_LIMIT 24u /* for more, use --tag */
+#define LINES_LIMIT 16u /* runs per tag */
 #define PIPE_COLUMNS 80u
 #define LOOK_AGAIN_MS 1000
 
@@ -35,20 +35,20 @@ static const struct board_options defaults = {.height = 10};
 
 static const struct option_spec options[] = {
     OPTION_OF_TEXT(struct board_options, tag, "tag", "TEXT",
-                   "only tags whose name holds this text (with --csv and --json: this tag)",
+                   "only tags whose names contain this text (with --csv and --json: this tag)",
                    .letter = 't'),
     OPTION_OF_TEXT(struct board_options, run, "run", "RUN",
                    "only this run: a folder of event files", .letter = 'r'),
     OPTION_OF_TEXT(struct board_options, selector, "selector", "LABELS",
-                   "the jobs with these labels, in the same pictures: " LABEL_SWEEP "=x",
-                   .letter = 'l'),
-    OPTION_OF_FLAG(struct board_options, follow, "follow", "go on until the job ends",
+                   "jobs with these labels, in the same plots: " LABEL_SWEEP "=x", .letter = 'l'),
+    OPTION_OF_FLAG(struct board_options, follow, "follow", "follow until the job ends",
                    .letter = 'f'),
-    OPTION_OF_FLAG(struct board_options, csv, "csv", "the points as CSV"),
-    OPTION_OF_FLAG(struct board_options, json, "json", "the points as JSON"),
+    OPTION_OF_FLAG(struct board_options, csv, "csv", "print the points as CSV"),
+    OPTION_OF_FLAG(struct board_options, json, "json", "print the points as JSON"),
     OPTION_OF_FLAG(struct board_options, open, "open",
                    "print the address of the page with the curves, and open it in a browser"),
-    OPTION_OF_INT(struct board_options, height, "height", "LINES", "of each picture (default 10)"),
+    OPTION_OF_INT(struct board_options, height, "height", "LINES",
+                  "height of each plot (default 10)"),
     SESSION_OPTIONS(struct board_options, session),
     {0},
 };
@@ -57,7 +57,7 @@ struct board_view {
     struct cli *cli;
     const struct board_options *options;
     struct session *session;
-    const struct kind *kind; /* of the one that is asked for, like job */
+    const struct kind *kind; /* of the requested one, like job */
     struct json *job;
     struct subject *subjects;
     size_t subjects_len;
@@ -77,7 +77,7 @@ static struct board_view view_of(const struct board_view *v, size_t i)
     return one;
 }
 
-/* --- asking ----------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------- */
 
 static void add_param(struct buf *path, const char *name, const char *value)
 {
@@ -87,7 +87,7 @@ static void add_param(struct buf *path, const char *name, const char *value)
     percent_encode(path, value);
 }
 
-/* GET of the job's curves; the body is appended. -ENOTSUP: the server is not ours. */
+/* GET of the job's curves; appends the body. -ENOTSUP: the server is not ours. */
 static int ask(const struct board_view *v, const char *what, const char *tag, const char *width,
                struct buf *body, struct err *err)
 {
@@ -202,7 +202,7 @@ static int draw_tag(const struct board_view *v, struct arena *a, const char *tag
     return 0;
 }
 
-/* Adds names of scalar tags that are wanted, each once. The server gives them by run, sorted. */
+/* Adds the names of wanted scalar tags, each once. The server returns them by run, sorted. */
 static size_t add_tags(const struct board_view *v, const struct json *answer,
                        const char *names[PLOTS_LIMIT], size_t len, size_t *more)
 {
@@ -224,8 +224,8 @@ static size_t add_tags(const struct board_view *v, const struct json *answer,
     return len;
 }
 
-/* Everything at once: 0, or negative with err set. *ret_any: there was something to draw. Of
- * several jobs some may have nothing to read. */
+/* Draws everything: 0, or negative with err set. *ret_any: there was something to draw. Some of
+ * several jobs may have nothing. */
 static int draw(const struct board_view *v, struct buf *out, bool *ret_any, struct err *err)
 {
     struct arena a = ARENA_INIT(CLI_ARENA_LIMIT_BYTES);
@@ -269,7 +269,7 @@ static int wait_a_moment(const struct board_view *v, struct err *err)
     return 0;
 }
 
-/* Redrawn when something changed: in place on a terminal, below each other elsewhere. */
+/* Redrawn on changes: in place on a terminal, otherwise appended. */
 static int follow_curves(const struct board_view *v, struct err *err)
 {
     struct buf shown = BUF_INIT(CLI_TEXT_LIMIT_BYTES), next = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
@@ -290,7 +290,7 @@ static int follow_curves(const struct board_view *v, struct err *err)
             buf_add(&shown, next.data, next.len);
         }
         if (over)
-            break; /* drawn once more after the job had ended: nothing is missing */
+            break; /* drawn once more after the job ended: nothing is missing */
         for (size_t i = 0; i < v->subjects_len && r == 0; i++) {
             const struct subject *one = &v->subjects[i];
             struct json *job = NULL;
@@ -323,7 +323,7 @@ static const char *compare_path(const struct board_view *v)
     return path;
 }
 
-/* The console's page of the job or jobs, or the TensorBoard itself; either asks who has not signed
+/* The console's page for the job or jobs, or the TensorBoard itself; either lets the user sign
  * in. */
 static const char *page_address(const struct board_view *v, struct err *err)
 {
@@ -371,7 +371,7 @@ static int print_curves(const struct board_view *v, struct err *err)
     return r;
 }
 
-/* A server without curves has no page of them; the page reports other problems. */
+/* A server without curves has no page for them; the page itself reports other problems. */
 static bool has_pages(const struct board_view *v, struct err *err)
 {
     struct buf body = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
@@ -401,7 +401,7 @@ static int show(const struct board_view *v, struct err *err)
     return v->options->follow ? follow_curves(v, err) : print_curves(v, err);
 }
 
-/* A job, else the TensorBoard of that name, whose folders the daemon reads itself. */
+/* A job, or else the TensorBoard of that name, whose folders the daemon reads itself. */
 static int find(struct board_view *v, const char *word, struct err *err)
 {
     static const char prefix[] = "tensorboard/";
@@ -498,17 +498,15 @@ const struct command command_board = {
     .name = "board",
     .args = "JOB|TENSORBOARD...",
     .summary = "Draw the curves of jobs from their TensorBoard event files",
-    .help =
-        "  muster board mnist\n"
-        "  muster board mnist --tag loss --follow\n"
-        "  muster board mnist --csv >points.csv\n"
-        "  muster board mnist --open\n"
-        "  muster board tensorboard/curves --open\n"
-        "  muster board -l " LABEL_SWEEP "=train-sweep --tag loss\n"
-        "\n"
-        "Needs no TensorBoard. Where event files are looked for: spec.tensorboardSpec of the job,\n"
-        "its annotation muster.dev/log-dir, or below its working folder. Of a TensorBoard: the\n"
-        "folders it shows; --open opens it.\n",
+    .examples = "  muster board mnist\n"
+                "  muster board mnist --tag loss --follow\n"
+                "  muster board mnist --csv >points.csv\n"
+                "  muster board mnist --open\n"
+                "  muster board tensorboard/curves --open\n"
+                "  muster board -l " LABEL_SWEEP "=train-sweep --tag loss\n",
+    .help = "Needs no TensorBoard. Event files are looked for in spec.tensorboardSpec of the\n"
+            "job, in its annotation muster.dev/log-dir, or below its working folder; for a\n"
+            "TensorBoard, in the folders it shows. --open opens the page.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct board_options),

@@ -1,13 +1,13 @@
-/* cmd_completion.c - `muster completion`: a shell's script that completes commands and options,
- * made of the table of commands. Names of jobs come from the daemon at the time. */
+/* cmd_completion.c - `muster completion`: a shell script that completes commands and options,
+ * generated from the table of commands. Job names are queried from the daemon when completing. */
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/output.h"
 
-/* What stands where a job does. */
+/* Completes job names. */
 #define JOB_NAMES "muster ps -A -o jsonpath=.metadata.name 2>/dev/null"
-#define LOOK_S "0.5" /* a daemon that does not answer must not hold the shell up */
+#define LOOK_S "0.5" /* an unresponsive daemon must not block the shell */
 
 static bool takes_jobs(const struct command *c)
 {
@@ -55,7 +55,7 @@ static void write_bash(struct buf *out)
              "complete -o default -F _muster muster\n");
 }
 
-/* A text in single quotes. */
+/* Writes text in single quotes. */
 static void write_quoted(struct buf *out, const char *text)
 {
     buf_addc(out, '\'');
@@ -164,10 +164,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_completion = {
     .name = "completion",
     .args = "bash|zsh|fish",
-    .summary = "Print a script that completes commands, options and names of jobs",
-    .help = "  source <(muster completion bash)\n"
-            "  source <(muster completion zsh)\n"
-            "  muster completion fish | source\n",
+    .summary = "Print a shell completion script for commands, options and job names",
+    .examples = "  source <(muster completion bash)\n"
+                "  source <(muster completion zsh)\n"
+                "  muster completion fish | source\n",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -1,6 +1,6 @@
 /*
- * cmd_console.c - `muster console`: the way into the console of this machine's muster, or with
- * --kubeconfig the console itself, for an API server elsewhere.
+ * cmd_console.c - `muster console`: opens the console of this machine's muster, or with
+ * --kubeconfig serves the console for an API server elsewhere.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,15 +31,14 @@ static const struct option_spec options[] = {
                    "only print the address, do not open a browser"),
     OPTION_DIR(struct console_options),
     OPTION_OF_TEXT(struct console_options, kubeconfig, "kubeconfig", "FILE",
-                   "serve the console here, for the API server of this file"),
+                   "serve the console here, for the API server in this file"),
     OPTION_OF_TEXT(struct console_options, context, "context", "NAME",
-                   "the same for one of the kubeconfig ($KUBECONFIG, else ~/.kube/config)"),
+                   "the same for a context of the kubeconfig ($KUBECONFIG, else ~/.kube/config)"),
     OPTION_OF_TEXT(struct console_options, listen, "listen", "ADDRESS:PORT",
-                   "with --kubeconfig or in a pod, where to serve it (default " DEFAULT_LISTEN ")"),
+                   "with --kubeconfig or in a pod: where to serve it (default " DEFAULT_LISTEN ")"),
     OPTION_OF(
         OPTION_LIST, struct console_options, volumes, "volume", "NAMESPACE/NAME=DIR",
-        "with --kubeconfig or in a pod, where a PersistentVolumeClaim is mounted here: curves "
-        "are read from there"),
+        "with --kubeconfig or in a pod: where a PersistentVolumeClaim is mounted, to read curves"),
     OPTION_VERBOSE(struct console_options),
     {0},
 };
@@ -58,7 +57,7 @@ static void show(struct cli *cli, const struct console_options *o, const char *a
         browser_open_secret(&home, address);
 }
 
-/* --- of this machine --------------------------------------------------------------------- */
+/* --- this machine's ---------------------------------------------------------------------- */
 
 struct code_answer {
     struct loop *loop;
@@ -108,7 +107,7 @@ static enum exit_code show_own(struct cli *cli, const struct console_options *o)
     return rc;
 }
 
-/* --- for an API server elsewhere --------------------------------------------------------- */
+/* --- standalone -------------------------------------------------------------------------- */
 
 static bool is_loopback(const char *listen)
 {
@@ -116,8 +115,8 @@ static bool is_loopback(const char *listen)
            strncmp(listen, "localhost", 9) == 0;
 }
 
-/* The host as it was asked for, the port as it was given. With the kubeconfig's own token its user
- * is signed in by the address; without one the page asks for a token. */
+/* The host as given, with the actual port. With the kubeconfig's own token the address signs its
+ * user in; otherwise the page asks for a token. */
 static const char *address_of(struct cli *cli, struct standalone_console *r, const char *listen,
                               const char *token)
 {
@@ -167,7 +166,7 @@ static enum exit_code serve(struct cli *cli, const struct console_options *o)
     if (session_find_cluster(cli, &where, true, &config, &err))
         return command_fail(cli, &err);
     if (!o->kubeconfig && !o->context)
-        config.token = NULL; /* the pod's own is nobody's to sign in with */
+        config.token = NULL; /* the pod's own must not sign anyone in */
     l = loop_new(&err);
     if (!l)
         return command_fail(cli, &err);
@@ -209,16 +208,14 @@ const struct command command_console = {
     .name = "console",
     .args = "",
     .summary = "Open the web console",
-    .help =
-        "  muster console\n"
-        "  muster console --print\n"
-        "  muster console --kubeconfig ~/.kube/config --listen 127.0.0.1:7448\n"
-        "\n"
-        "Prints an address that signs you in once, and opens it where there is a browser. With\n"
-        "--kubeconfig it serves the console for any API server until Ctrl-C; who uses it signs\n"
-        "in with a token of that server and may do what the server allows it. On the loopback it\n"
-        "speaks plain HTTP, on other addresses TLS with a certificate of its own making. In a pod\n"
-        "--listen alone serves the console of the pod's cluster.\n",
+    .examples = "  muster console\n"
+                "  muster console --print\n"
+                "  muster console --kubeconfig ~/.kube/config --listen 127.0.0.1:7448\n",
+    .help = "Prints an address that signs you in once, and opens it if there is a browser. With\n"
+            "--kubeconfig it serves the console for any API server until Ctrl-C; users sign in\n"
+            "with a token of that server and may do what it allows them. It speaks plain HTTP\n"
+            "on the loopback, and TLS with a self-signed certificate on other addresses. In a\n"
+            "pod --listen alone serves the console of the pod's cluster.\n",
     .options = options,
     .options_size = sizeof(struct console_options),
     .run = run,

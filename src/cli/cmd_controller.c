@@ -1,5 +1,5 @@
-/* cmd_controller.c - `muster controller` and `muster scheduler`: the controllers, or the scheduler
- * alone, as clients of an API server elsewhere. */
+/* cmd_controller.c - `muster controller` and `muster scheduler`: the controllers, or just the
+ * scheduler, as clients of an API server elsewhere. */
 #include <stdlib.h>
 
 #include "api/object.h"
@@ -10,7 +10,7 @@
 
 struct elected_command {
     const char *kubeconfig, *ns, *health;
-    bool no_controllers, no_scheduler; /* no_controllers: of `muster scheduler` */
+    bool no_controllers, no_scheduler; /* no_controllers: for `muster scheduler` */
     bool shared_network, as_default, overcommit, notify_local, verbose;
 };
 
@@ -25,7 +25,7 @@ static const struct option_spec controller_options[] = {
     OPTION_OF_FLAG(struct elected_command, no_scheduler, "no-scheduler",
                    "leave scheduling to `muster scheduler`"),
     OPTION_OF_FLAG(struct elected_command, shared_network, "shared-network",
-                   "on a Kubernetes cluster too, pods share their machine's network: its nodes "
+                   "pods share their machine's network on a Kubernetes cluster too, as its nodes "
                    "are `muster node`; ports are leased in --namespace (else muster-system)"),
     {0},
 };
@@ -33,12 +33,11 @@ static const struct option_spec controller_options[] = {
 static const struct option_spec scheduler_options[] = {
     COMMON_OPTIONS,
     OPTION_OF_FLAG(struct elected_command, as_default, "as-default",
-                   "on a Kubernetes cluster, place default-scheduler's pods too: where no "
-                   "kube-scheduler runs"),
+                   "also place default-scheduler's pods, on a cluster without kube-scheduler"),
     {0},
 };
 
-/* The scheduler has a lease of its own: `muster scheduler` may have it. Either may be NULL. */
+/* The scheduler has its own lease, which `muster scheduler` may hold. Either may be NULL. */
 struct clients {
     struct elected *controllers, *scheduler;
     struct webhook *webhook;
@@ -124,13 +123,12 @@ const struct command command_controller = {
     .name = "controller",
     .args = "",
     .summary = "Run only the controllers, against an API server",
-    .help = "  muster up --only api --detach\n"
-            "  muster controller --kubeconfig ~/.muster/kubeconfig\n\n"
-            "Several may run; the one that holds the Lease kube-system/muster-controller acts, and "
-            "for\n"
-            "the scheduler in it the one that holds kube-system/muster-scheduler. In a pod of a "
-            "cluster\n"
-            "it needs no --kubeconfig (`muster manifests` prints what to install there).\n",
+    .examples = "  muster up --only api --detach\n"
+                "  muster controller --kubeconfig ~/.muster/kubeconfig\n",
+    .help = "Several may run: the holder of the Lease kube-system/muster-controller acts, and\n"
+            "for its scheduler the holder of kube-system/muster-scheduler. In a pod of a\n"
+            "cluster it needs no --kubeconfig (`muster manifests` prints what to install\n"
+            "there).\n",
     .options = controller_options,
     .options_size = sizeof(struct elected_command),
     .run = run,
@@ -142,12 +140,10 @@ const struct command command_scheduler = {
     .name = "scheduler",
     .args = "",
     .summary = "Run only the scheduler, against an API server",
-    .help = "  muster scheduler --kubeconfig ~/.kube/config\n\n"
-            "Several may run; the one that holds the Lease kube-system/muster-scheduler acts. On a "
-            "Kubernetes\n"
-            "cluster it places pods whose schedulerName is t9k-scheduler or muster, and with "
-            "--as-default\n"
-            "those of default-scheduler; it leaves others alone.\n",
+    .examples = "  muster scheduler --kubeconfig ~/.kube/config\n",
+    .help = "Several may run: the holder of the Lease kube-system/muster-scheduler acts. On a\n"
+            "Kubernetes cluster it places pods whose schedulerName is t9k-scheduler or muster,\n"
+            "with --as-default also those of default-scheduler, and leaves all others alone.\n",
     .options = scheduler_options,
     .defaults = &scheduler_defaults,
     .options_size = sizeof(struct elected_command),

@@ -1,5 +1,5 @@
-/* cmd_doctor.c - `muster doctor`: whether this machine has what training jobs need, and what to do
- * where it has not. */
+/* cmd_doctor.c - `muster doctor`: checks whether this machine has what training jobs need, and says
+ * what to do if not. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ struct look {
     bool is_up;
     struct machine machine;
     char text[TEXT_SIZE];
-    const char *fix; /* what to do; NULL: nothing */
+    const char *fix; /* or NULL */
 };
 
 printf_like(4, 5) static enum finding
@@ -117,8 +117,10 @@ static enum finding check_namespaces(struct look *l)
     if (mounts_probe())
         return say(l, FINDING_OK, NULL, "pods get mounts of their own");
     return say(l, FINDING_WARN,
-               "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 "
-               "user.max_user_namespaces=10000; or run muster as root",
+               access("/etc/hosts", F_OK) != 0
+                   ? "echo 127.0.0.1 localhost >/etc/hosts"
+                   : "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 "
+                     "user.max_user_namespaces=10000; or run muster as root",
                "volumes cannot be mounted: %s", mounts_obstacle());
 }
 
@@ -151,6 +153,9 @@ static enum finding check_port(struct look *l)
         r = bind(fd, (struct sockaddr *)&at, sizeof(at));
     if (fd >= 0)
         close(fd);
+    if (r != 0 && home_is_service_up(&l->cli->arena))
+        return say(l, FINDING_OK, NULL,
+                   "%d is the system service's (data folder " SERVICE_FOLDER ")", PORT);
     if (r != 0)
         return say(l, FINDING_WARN, "muster up --listen 127.0.0.1:0 chooses a free one",
                    "%d is taken by another program", PORT);
@@ -164,7 +169,7 @@ static enum finding check_disk(struct look *l)
     double free_gib;
     int r;
 
-    /* It may not be made yet. */
+    /* It may not exist yet. */
     while (folder && (r = statvfs(folder, &room)) != 0 && errno == ENOENT &&
            (slash = strrchr(folder, '/')) && slash > folder)
         *slash = '\0';
@@ -215,7 +220,7 @@ static enum finding check_python(struct look *l)
     return say(l, FINDING_OK, NULL, "%.300s", line);
 }
 
-/* Found, not imported: that takes seconds. */
+/* Found, not imported: that would take seconds. */
 static enum finding check_torch(struct look *l)
 {
     char line[TEXT_SIZE];
@@ -280,8 +285,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     }
     if (counts[FINDING_FAIL])
         talk_note(&cli->talk,
-                  "%zu of %zu checks failed: muster will not work here before that is "
-                  "mended",
+                  "%zu of %zu checks failed: muster will not work here until that is fixed",
                   counts[FINDING_FAIL], ELEMS(checks));
     return counts[FINDING_FAIL] ? EXIT_FAILED : EXIT_OK;
 }
@@ -289,11 +293,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_doctor = {
     .name = "doctor",
     .args = "",
-    .summary = "Check this machine, and say how to mend what is wrong",
-    .help = "  muster doctor\n"
-            "\n"
-            "Changes nothing. A warning costs a feature, a failure everything: then the exit code\n"
-            "is 1.\n",
+    .summary = "Check this machine, and say how to fix problems",
+    .examples = "  muster doctor\n",
+    .help = "Changes nothing. A warning costs a feature; after a failure nothing works, and the\n"
+            "exit code is 1.\n",
     .options = options,
     .options_size = sizeof(struct doctor_options),
     .run = run,

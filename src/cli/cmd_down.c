@@ -1,4 +1,4 @@
-/* cmd_down.c - `muster down`: ends the daemon of the data folder. Training goes on; that is the
+/* cmd_down.c - `muster down`: stops the daemon of the data folder. Training continues; that is the
  * point. */
 #include <errno.h>
 #include <poll.h>
@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* A pidfd stays with its process; that it is the holder's is checked after it was opened. */
+/* A pidfd stays with its process; that it is the holder is checked after opening it. */
 static int open_holder(const struct home *home, struct home_holder *ret, struct err *err)
 {
     struct home_holder again;
@@ -96,8 +96,8 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_down = {
     .name = "down",
     .args = "",
-    .summary = "Stop the daemon; training that runs goes on",
-    .help = "  muster down\n",
+    .summary = "Stop the daemon; running training continues",
+    .examples = "  muster down\n",
     .options = options,
     .options_size = sizeof(struct down_options),
     .run = run,

@@ -64,11 +64,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_events = {
     .name = "events",
     .args = "[JOB]",
-    .summary = "Print what happened to a job and its pods",
-    .help = "  muster events mnist\n"
-            "  muster events --warnings\n"
-            "\n"
-            "Oldest first. Without a job: all of the namespace.\n",
+    .summary = "Print the events of a job and its pods",
+    .examples = "  muster events mnist\n"
+                "  muster events --warnings\n",
+    .help = "Oldest first. Without a job: all events of the namespace.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct events_options),

@@ -14,13 +14,13 @@ struct exec_options {
 };
 
 static const struct option_spec options[] = {
-    OPTION_OF_FLAG(struct exec_options, input, "stdin", "pass our standard input on",
+    OPTION_OF_FLAG(struct exec_options, input, "stdin", "pass standard input on to it",
                    .letter = 'i'),
-    OPTION_OF_FLAG(struct exec_options, tty, "tty", "give it a terminal: ours", .letter = 't'),
-    OPTION_OF_TEXT(struct exec_options, container, "container", "NAME", "of a pod that has several",
-                   .letter = 'c'),
+    OPTION_OF_FLAG(struct exec_options, tty, "tty", "give it this terminal", .letter = 't'),
+    OPTION_OF_TEXT(struct exec_options, container, "container", "NAME",
+                   "the container, if the pod has several", .letter = 'c'),
     OPTION_OF_TEXT(struct exec_options, replica, "replica", "NAME",
-                   "of a job: worker-1 (default: its first that runs)"),
+                   "the job's replica: worker-1 (default: the first that runs)"),
     SESSION_OPTIONS(struct exec_options, session),
     {0},
 };
@@ -104,10 +104,9 @@ const struct command command_exec = {
     .name = "exec",
     .args = "POD|JOB -- COMMAND [ARG...]",
     .summary = "Run a command in a pod, or in a replica of a job",
-    .help = "  muster exec -it mnist -- bash\n"
-            "  muster exec mnist --replica worker-1 -- nvidia-smi\n"
-            "\n"
-            "Exits as the command does.\n",
+    .examples = "  muster exec -it mnist -- bash\n"
+                "  muster exec mnist --replica worker-1 -- nvidia-smi\n",
+    .help = "Exits with the command's exit code.\n",
     .options = options,
     .options_size = sizeof(struct exec_options),
     .min_args = 2,

@@ -1,4 +1,4 @@
-/* cmd_explain.c - `muster explain`: what a kind and its fields mean, from their tables. */
+/* cmd_explain.c - `muster explain`: documents a kind and its fields, from their tables. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -19,11 +19,11 @@ struct explain_options {
 
 static const struct option_spec options[] = {
     OPTION_OF_FLAG(struct explain_options, recursive, "recursive",
-                   "all fields below, by name and type only", .letter = 'r'),
+                   "list all fields below, with name and type only", .letter = 'r'),
     {0},
 };
 
-/* Of a plain type, or of elements. */
+/* For a scalar type, or for elements. */
 static const char *type_name(enum field_type t)
 {
     static const char *const names[] = {
@@ -48,7 +48,7 @@ static void write_type(struct buf *out, const struct field *f)
         buf_adds(out, type_name(f->type));
 }
 
-/* Text broken between words, each line indented. */
+/* Wraps text between words, each line indented. */
 static void write_text(struct buf *out, const char *text, size_t indent, size_t width)
 {
     while (*text) {
@@ -107,9 +107,9 @@ static void write_fields(struct buf *out, const struct field *fields, bool recur
     }
 }
 
-/* --- finding it --- */
+/* --- lookup --- */
 
-/* "job" is what `muster run` makes. */
+/* "job" is the kind `muster run` creates. */
 static const struct kind *find_kind(const char *word, size_t len, struct err *err)
 {
     struct suggest near;
@@ -169,7 +169,7 @@ static int find_field(const struct kind *k, const char *path, const struct field
             return unknown_field(fields, path, (size_t)(p + len - path), err);
         *ret = f;
         fields = f->fields;
-        for (p += len; *p == '[';) /* an index is of no interest */
+        for (p += len; *p == '[';) /* indexes are ignored */
             p += strcspn(p, "]") + (strchr(p, ']') != NULL);
         p += *p == '.';
     }
@@ -244,13 +244,12 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_explain = {
     .name = "explain",
     .args = "[KIND[.FIELD]]",
-    .summary = "Say what the fields of a manifest mean",
-    .help = "  muster explain\n"
-            "  muster explain pytorchtrainingjob\n"
-            "  muster explain job.spec.torchrunConfig\n"
-            "  muster explain queue.spec --recursive\n"
-            "\n"
-            "Needs no server. job is what 'muster run' makes, a PyTorchTrainingJob.\n",
+    .summary = "Explain the fields of a manifest",
+    .examples = "  muster explain\n"
+                "  muster explain pytorchtrainingjob\n"
+                "  muster explain job.spec.torchrunConfig\n"
+                "  muster explain queue.spec --recursive\n",
+    .help = "Needs no server. job means PyTorchTrainingJob, the kind that 'muster run' creates.\n",
     .options = options,
     .options_size = sizeof(struct explain_options),
     .max_args = 1,

@@ -1,6 +1,6 @@
 /*
- * cmd_export.c - `muster export`: all that is known of a job in one HTML file, for a bug report. It
- * has no scripts and loads nothing. What looks like a secret is left out.
+ * cmd_export.c - `muster export`: everything about a job in one HTML file, for a bug report. It has
+ * no scripts and loads nothing. Values that look like secrets are left out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,10 +31,10 @@ static const struct export_options defaults = {.tail = 10000};
 
 static const struct option_spec options[] = {
     OPTION_OF_TEXT(struct export_options, file, "file", "FILE",
-                   "write it there (default: JOB.html); - for standard output", .letter = 'f'),
+                   "output file (default: JOB.html); - for standard output", .letter = 'f'),
     OPTION_OF_INT(struct export_options, tail, "tail", "N",
-                  "the last N lines of each replica's log (default 10000)"),
-    OPTION_OF_FLAG(struct export_options, replace, "replace", "overwrite the file"),
+                  "include the last N lines of each replica's log (default 10000)"),
+    OPTION_OF_FLAG(struct export_options, replace, "replace", "overwrite an existing file"),
     SESSION_OPTIONS(struct export_options, session),
     {0},
 };
@@ -58,7 +58,7 @@ static bool sounds_secret(const char *name)
     return false;
 }
 
-/* Values of variables whose names sound so, wherever a template stands. */
+/* Values of variables with suspicious names, wherever a template is. */
 static void hide_secrets(struct arena *a, struct json *v)
 {
     const char *name = json_is(v, JSON_OBJECT) ? json_get_string(v, "name", "") : "";
@@ -70,7 +70,7 @@ static void hide_secrets(struct arena *a, struct json *v)
             hide_secrets(a, member);
 }
 
-/* What kubectl keeps for itself is the manifest once more, secrets included. */
+/* kubectl's own annotation repeats the manifest, secrets included. */
 static struct json *shown(struct arena *a, const struct json *object)
 {
     struct json *copy = json_clone(a, object);
@@ -116,7 +116,7 @@ static void add_object(struct buf *out, struct arena *a, const char *title,
     buf_release(&text);
 }
 
-/* What could not be had stands in its place. */
+/* Errors appear in place of what could not be fetched. */
 static void add_fetched(struct buf *out, struct session *s, const char *title, const char *path)
 {
     struct buf text = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
@@ -259,12 +259,11 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_export = {
     .name = "export",
     .args = "JOB",
-    .summary = "Write all that is known of a job into one HTML file, for a bug report",
-    .help = "  muster export mnist\n"
-            "  muster export mnist --file - --tail 100\n"
-            "\n"
-            "Its manifest and status, events, pods, logs and curves. Values of variables whose\n"
-            "names sound secret are left out.\n",
+    .summary = "Write everything about a job into one HTML file, for a bug report",
+    .examples = "  muster export mnist\n"
+                "  muster export mnist --file - --tail 100\n",
+    .help = "Contains its manifest and status, events, pods, logs and curves. Values of\n"
+            "variables whose names look secret are left out.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct export_options),

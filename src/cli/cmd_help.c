@@ -5,19 +5,20 @@
 #include "cli/man_page.h"
 #include "cli/output.h"
 #include "cli/suggest.h"
+#include "cli/words.h"
 
 static const struct {
     enum exit_code code;
     const char *meaning;
 } exit_codes[] = {
-    {EXIT_OK, "it worked"},
-    {EXIT_FAILED, "it failed"},
-    {EXIT_USAGE, "the command line is wrong"},
+    {EXIT_OK, "success"},
+    {EXIT_FAILED, "failure"},
+    {EXIT_USAGE, "the command line is invalid"},
     {EXIT_JOB_FAILED, "the job finished unsuccessfully"},
-    {EXIT_NOT_LOGGED_IN, "the server does not know or allow us"},
+    {EXIT_NOT_LOGGED_IN, "the server does not recognize or authorize us"},
     {EXIT_NOT_FOUND, "not found"},
-    {EXIT_CONFLICT, "it exists already, or was changed meanwhile"},
-    {EXIT_NEVER_FITS, "the job asks for more than there is; it waits"},
+    {EXIT_CONFLICT, "already exists, or was changed meanwhile"},
+    {EXIT_NEVER_FITS, "the job asks for more than there is, and waits"},
     {EXIT_TIMED_OUT, "timed out"},
     {EXIT_INTERRUPTED, "interrupted by Ctrl-C"},
 };
@@ -25,7 +26,7 @@ static const struct {
 void command_print_exit_codes(struct buf *out)
 {
     for (size_t i = 0; i < ELEMS(exit_codes); i++)
-        buf_addf(out, "%4d  %s\n", exit_codes[i].code, exit_codes[i].meaning);
+        buf_addf(out, "%4d  %s\n", exit_codes[i].code, words(exit_codes[i].meaning));
 }
 
 static enum exit_code unknown_topic(struct cli *cli, const char *topic)
@@ -69,7 +70,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_help = {
     .name = "help",
     .args = "[COMMAND | exit-codes | man [COMMAND]]",
-    .summary = "Say how a command is used",
+    .summary = "Show how to use a command",
     .max_args = 2,
     .run = run,
 };

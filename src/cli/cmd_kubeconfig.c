@@ -1,4 +1,4 @@
-/* cmd_kubeconfig.c - `muster kubeconfig`: what kubectl needs to talk to this daemon. */
+/* cmd_kubeconfig.c - `muster kubeconfig`: prints a kubeconfig for this daemon. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ struct kubeconfig_options {
 
 static const struct option_spec options[] = {
     OPTION_OF_FLAG(struct kubeconfig_options, path, "path",
-                   "print where the file is, not what is in it"),
+                   "print the file's path, not its contents"),
     OPTION_DIR(struct kubeconfig_options),
     {0},
 };
@@ -59,8 +59,8 @@ const struct command command_kubeconfig = {
     .name = "kubeconfig",
     .args = "",
     .summary = "Print the kubeconfig of this daemon",
-    .help = "  export KUBECONFIG=$(muster kubeconfig --path)\n"
-            "  muster kubeconfig > ~/.kube/muster\n",
+    .examples = "  export KUBECONFIG=$(muster kubeconfig --path)\n"
+                "  muster kubeconfig > ~/.kube/muster\n",
     .options = options,
     .options_size = sizeof(struct kubeconfig_options),
     .run = run,

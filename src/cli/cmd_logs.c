@@ -1,4 +1,4 @@
-/* cmd_logs.c - `muster logs`: what the replicas of a job, or one pod, have printed. */
+/* cmd_logs.c - `muster logs`: the output of a job's replicas, or of one pod. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,14 +26,14 @@ struct logs_options {
 static const struct logs_options defaults = {.tail = -1, .attempt = -1};
 
 static const struct option_spec options[] = {
-    OPTION_OF_FLAG(struct logs_options, follow, "follow", "go on until the job has ended",
+    OPTION_OF_FLAG(struct logs_options, follow, "follow", "follow until the job has ended",
                    .letter = 'f'),
     OPTION_OF_INT(struct logs_options, attempt, "attempt", "N",
-                  "of each replica's attempt N, counted from 0"),
+                  "only attempt N of each replica, counted from 0"),
     OPTION_OF_TEXT(struct logs_options, grep, "grep", "EXPRESSION",
-                   "only lines in which this regular expression matches"),
+                   "only lines that match this regular expression"),
     OPTION_OF_FLAG(struct logs_options, previous, "previous",
-                   "of the attempt before the last, or of the container's last run"),
+                   "the attempt before the last, or the container's previous run"),
     OPTION_RAW(struct logs_options),
     OPTION_OF_TEXT(struct logs_options, replica, "replica", "NAME", "only this replica: worker-1"),
     OPTION_OF_TEXT(struct logs_options, since, "since", "TIME",
@@ -45,14 +45,14 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* What was named on the command line: a job, or a pod of any origin. */
+/* The command line's subject: a job, or any pod. */
 struct subject {
     struct follow_target target;
     struct json *job; /* NULL for a pod */
     struct job_pods pods;
 };
 
-/* --- finding it --- */
+/* --- lookup --- */
 
 static int find_pod(struct session *s, const char *name, struct subject *subject)
 {
@@ -88,7 +88,7 @@ static int find_subject(struct session *s, const char *name, struct subject *ret
     return job_pods_find(s, ret->job, &ret->pods, err);
 }
 
-/* --- printing what is there --- */
+/* --- printing existing logs --- */
 
 struct one_log {
     struct session *session;
@@ -164,7 +164,7 @@ static bool has_log(const struct logs_options *o, const struct json *pod, const 
     return false;
 }
 
-/* One container's; a pod that is gone may have left no log, which is no trouble. */
+/* One container's; a deleted pod may have left no log, which is not an error. */
 static int print_container(struct cli *cli, struct session *s, const struct logs_options *o,
                            struct line_match *match, const struct job_pod *p, const char *name,
                            bool prefixed, bool *ret_found, struct err *err)
@@ -263,7 +263,7 @@ static enum exit_code logs(struct cli *cli, const struct logs_options *o, struct
     return end == FOLLOW_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_OK;
 }
 
-/* As the API takes it; in place. */
+/* Converts it to the API's format, in place. */
 static int parse_since(struct cli *cli, struct logs_options *o, struct err *err)
 {
     char *text = arena_alloc(&cli->arena, TIME_TEXT_SIZE);
@@ -310,13 +310,13 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_logs = {
     .name = "logs",
     .args = "JOB|POD",
-    .summary = "Print what the replicas of a job have printed",
-    .help = "  muster logs mnist\n"
-            "  muster logs -f mnist\n"
-            "  muster logs mnist --replica worker-1 --tail 20\n"
-            "  muster logs mnist --since 10m\n"
-            "  muster logs mnist --grep 'loss 0\\.[01]|Error'\n"
-            "  muster logs mnist --attempt 0\n",
+    .summary = "Print the output of a job's replicas",
+    .examples = "  muster logs mnist\n"
+                "  muster logs -f mnist\n"
+                "  muster logs mnist --replica worker-1 --tail 20\n"
+                "  muster logs mnist --since 10m\n"
+                "  muster logs mnist --grep 'loss 0\\.[01]|Error'\n"
+                "  muster logs mnist --attempt 0\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct logs_options),

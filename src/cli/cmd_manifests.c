@@ -1,6 +1,6 @@
 /*
- * cmd_manifests.c - `muster manifests`: what a Kubernetes cluster needs to run our jobs. The
- * definitions of the kinds are made from their tables; the rest is manifests.yaml.
+ * cmd_manifests.c - `muster manifests`: the manifests for running our jobs on a Kubernetes cluster.
+ * The definitions are generated from the kinds' tables; the rest is manifests.yaml.
  */
 #include <ctype.h>
 #include <string.h>
@@ -26,9 +26,9 @@ struct manifests_options {
 
 static const struct option_spec options[] = {
     OPTION_OF_TEXT(struct manifests_options, ns, "namespace", "NAME",
-                   "where the programs run (default: " SYSTEM_NAMESPACE ")"),
+                   "namespace of the programs (default: " SYSTEM_NAMESPACE ")"),
     OPTION_OF_TEXT(struct manifests_options, image, "image", "IMAGE",
-                   "with muster as its entrypoint (default: " DEFAULT_IMAGE ")"),
+                   "image with muster as its entrypoint (default: " DEFAULT_IMAGE ")"),
     OPTION_OF_FLAG(struct manifests_options, service_monitor, "service-monitor",
                    "also a ServiceMonitor, for a cluster with the Prometheus operator"),
     {0},
@@ -66,7 +66,7 @@ static void add_definitions(struct cli *cli, struct buf *out)
 
 /* --- the rest --- */
 
-/* A value may have names of those after its own. */
+/* A value may refer to names that come after it. */
 static void add_names(struct buf *out, const char *text, size_t len, const struct name *names)
 {
     while (len > 0) {
@@ -85,7 +85,7 @@ static void add_names(struct buf *out, const char *text, size_t len, const struc
     }
 }
 
-/* A namespace that others made too is theirs to label. */
+/* A shared namespace must not be labelled by us. */
 static bool is_of_others(const char *ns)
 {
     return strncmp(ns, "kube-", 5) == 0 || strcmp(ns, "default") == 0 ||
@@ -179,13 +179,14 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_manifests = {
     .name = "manifests",
     .args = "",
-    .summary = "Print what a Kubernetes cluster needs to run the same jobs",
-    .help = "  muster manifests --image registry.example/muster:1.0 | kubectl apply --server-side "
-            "-f -\n\n"
-            "Definitions of the kinds, and controller, scheduler and console with the rights they "
-            "need.\n"
-            "Applied again it upgrades. To remove it, first `kubectl delete pj,mj,tb --all -A\n"
-            "--cascade=foreground`, then `kubectl delete -f` of the same text.\n",
+    .summary = "Print the manifests for running the same jobs on Kubernetes",
+    .examples =
+        "  muster manifests --image registry.example/muster:1.0 | kubectl apply --server-side "
+        "-f -\n",
+    .help = "Prints the definitions of the kinds, and controller, scheduler and console with\n"
+            "the rights they need. Applying it again upgrades. To remove it, first `kubectl\n"
+            "delete pj,mj,tb --all -A --cascade=foreground`, then `kubectl delete -f` of the\n"
+            "same text.\n",
     .options = options,
     .options_size = sizeof(struct manifests_options),
     .defaults = &(const struct manifests_options){.ns = SYSTEM_NAMESPACE, .image = DEFAULT_IMAGE},

@@ -1,10 +1,10 @@
 /*
- * cmd_mpi_launch.c - `muster mpi-launch`: what the launcher of an MPIJob runs (core/mpi.h). Waits
- * for the workers, writes the hostfile and runs mpirun, whose output and exit are the job's.
+ * cmd_mpi_launch.c - `muster mpi-launch`: the launcher of an MPIJob (core/mpi.h). Waits for the
+ * workers, writes the hostfile and runs mpirun, whose output and exit code are the job's.
  *
- * On one machine all workers have its address. Open MPI must not conclude from it that they are
- * here: names are not resolved, the loopback is what it may talk over, and nobody binds to
- * processors as if he had them to himself.
+ * On a single machine all workers have its address. Open MPI must not conclude that they are local:
+ * names are not resolved, it communicates over the loopback, and ranks are not bound to processors
+ * as if they had them to themselves.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 #include "cli/mpi_rsh.h"
 #include "cli/mpi_wait.h"
 #include "cli/mpi_watch.h"
+#include "cli/program_path.h"
 #include "client/pod_config.h"
 #include "core/mpi.h"
 #include "loop/file.h"
@@ -28,7 +29,6 @@
 #define EXIT_NO_MPIRUN 127
 #define NO_MPIRUN_HINT                                                                             \
     "install MPI (Debian: openmpi-bin), or say where it is in spec.mpiConfig.home"
-#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 #define LOOPBACK_INTERFACE "lo"
 
 struct launch_options {
@@ -42,7 +42,7 @@ static const struct launch_options defaults = {
 
 static const char *const implementations[] = {"openmpi", "intel", "mpich", NULL};
 
-/* How each wants its hosts. Intel MPI's -f reads names only. */
+/* Each implementation's hostfile format. Intel MPI's -f accepts only names. */
 static const struct hostfile_form {
     const char *implementation, *option, *before_slots;
 } hostfile_forms[] = {
@@ -73,7 +73,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* mpirun's command line as it grows. */
+/* mpirun's command line under construction. */
 struct words {
     struct arena *arena;
     const char *list[WORDS_LIMIT + 1];
@@ -177,40 +177,18 @@ static int set_up_ssh(struct arena *a, const struct launch_options *o,
 
 /* --- mpirun ---------------------------------------------------------------------------- */
 
-static bool is_program(const char *path)
-{
-    struct stat st;
-
-    return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-static const char *find_in_path(struct arena *a, const char *name)
-{
-    const char *dirs = getenv("PATH");
-
-    for (dirs = dirs ? dirs : DEFAULT_PATH; *dirs; dirs += *dirs == ':') {
-        size_t n = strcspn(dirs, ":");
-        const char *path = arena_printf(a, "%.*s/%s", (int)n, dirs, name);
-
-        if (n > 0 && is_program(path))
-            return path;
-        dirs += n;
-    }
-    return NULL;
-}
-
-/* Named by its whole path, Open MPI expects itself under the same prefix in the workers: that is
- * for those who say where it is. */
+/* If started by its full path, Open MPI expects to be installed under the same prefix in the
+ * workers: only for users who specify it. */
 static const char *find_mpirun(struct cli *cli, const struct launch_options *o,
                                const char **ret_name)
 {
     const char *path = o->home ? arena_printf(&cli->arena, "%s/bin/mpirun", o->home) : NULL;
 
     *ret_name = path;
-    if (is_program(path))
+    if (program_is_executable(path))
         return path;
     *ret_name = "mpirun";
-    path = find_in_path(&cli->arena, "mpirun");
+    path = program_find(&cli->arena, "mpirun");
     if (path && o->home)
         talk_note(&cli->talk, "there is no %s/bin/mpirun here: using %s", o->home, path);
     if (path)
@@ -260,7 +238,7 @@ static void add_one_machine(struct words *w, const struct launch_options *o)
     add_mca(w, o, "oob_tcp_if_include", LOOPBACK_INTERFACE);
     if (!user_set(o, "btl_tcp_if_exclude"))
         add_mca(w, o, "btl_tcp_if_include", LOOPBACK_INTERFACE);
-    /* No worker knows of the others' processes on the same processors. */
+    /* Workers do not know of each other's processes on the same processors. */
     if ((int64_t)o->workers.len * o->slots > sysconf(_SC_NPROCESSORS_ONLN))
         add_mca(w, o, "mpi_yield_when_idle", "1");
     if (!user_set(o, "--bind-to") && !user_set(o, "-bind-to") && !user_set(o, "--bind-to-core")) {
@@ -269,9 +247,9 @@ static void add_one_machine(struct words *w, const struct launch_options *o)
     }
 }
 
-/* Open MPI 5 starts its daemons with PRRTE, which has names of its own for these; version 4 does
- * not know them. It finds its interfaces itself: told to use the loopback it finds none beside
- * others. What the user set stays. */
+/* Open MPI 5 starts its daemons with PRRTE, which has its own names for these; version 4 does not
+ * know them. It finds its interfaces itself: restricted to the loopback it would find none. User
+ * settings stay. */
 static void set_prrte(struct words *w, const char *agent, const char *fork_agent)
 {
     const char *const variables[][2] = {
@@ -297,10 +275,10 @@ static void add_openmpi(struct words *w, const struct launch_options *o, bool on
         !user_set(o, "plm_rsh_agent")) /* another does not bring ranks what they need */
         add_mca(w, o, "orte_fork_agent", fork_agent);
     add_mca(w, o, "plm_rsh_agent", agent);
-    /* The launcher starts them all: only its pod has the token for it. */
+    /* The launcher starts all of them: only its pod has the token for it. */
     add_mca(w, o, "plm_rsh_no_tree_spawn", "1");
     add_mca(w, o, "if_base_do_not_resolve", "1");
-    add_mca(w, o, "orte_keep_fqdn_hostnames", "1"); /* pods' names may hold dots */
+    add_mca(w, o, "orte_keep_fqdn_hostnames", "1"); /* pod names may contain dots */
     if (one_machine)
         add_one_machine(w, o);
     if (geteuid() == 0 && !user_set(o, "--allow-run-as-root"))
@@ -309,8 +287,8 @@ static void add_openmpi(struct words *w, const struct launch_options *o, bool on
         add_user_mca(w, o->mca.items[i]);
 }
 
-/* Ranks have their worker's environment, as Open MPI's do, and not the launcher's with its names
- * and its token; the user may say otherwise. */
+/* Ranks get their worker's environment, as with Open MPI, not the launcher's with its names and
+ * token; the user may override that. */
 static void add_no_environment(struct words *w, const struct launch_options *o)
 {
     static const char *const others[] = {"-genvall", "-genvnone", "-genvlist", "-genvexcl"};
@@ -321,8 +299,8 @@ static void add_no_environment(struct words *w, const struct launch_options *o)
     add(w, "-genvnone");
 }
 
-/* Hydra takes the rest from the environment. A host whose name is this machine's is one of its
- * workers all the same: nothing is started here instead (autofork). */
+/* Hydra takes the rest from the environment. A host with this machine's name is still one of its
+ * workers: nothing is started locally instead (autofork). */
 static void add_hydra(struct cli *cli, struct words *w, const struct launch_options *o,
                       const char *exe)
 {
@@ -357,8 +335,8 @@ static enum exit_code run_mpirun(struct cli *cli, const char *path, const char *
     return (enum exit_code)code;
 }
 
-/* Hydra has no parameter for it. Its contexts behind a colon have options of their own before the
- * program: of those only its exit code tells, which is honest. */
+/* Hydra has no parameter for it. Its contexts after a colon have options before the program: for
+ * those only its exit code is available, which is correct. */
 static void add_rank_command(struct words *w, const struct launch_options *o,
                              const struct args *args, const char *exe)
 {

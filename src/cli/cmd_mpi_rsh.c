@@ -1,11 +1,11 @@
 /*
- * cmd_mpi_rsh.c - see mpi_rsh.h. The host is the name of a worker's pod; the words are put together
- * for a shell, as rsh does (mpirun quotes them for one), and run there through pods/exec with the
- * token of our own pod, which may do that in this job's workers and nowhere else.
+ * cmd_mpi_rsh.c - see mpi_rsh.h. The host is the name of a worker's pod; the words are joined for a
+ * shell, as rsh does (mpirun quotes them for one), and run there through pods/exec with our own
+ * pod's token, which permits that only in this job's workers.
  *
- * Open MPI's daemon detaches itself when it runs, and then we end: no process and no connection is
- * left in the way of a job that runs for days, and the control plane may come and go. The daemon
- * ends when it loses its mpirun.
+ * Open MPI's daemon detaches itself once it runs, and then we exit: a job that runs for days
+ * depends on no process or connection, and the control plane may come and go. The daemon exits when
+ * it loses its mpirun.
  */
 #include "cli/mpi_rsh.h"
 
@@ -22,10 +22,10 @@
 
 #define ARENA_LIMIT_BYTES (16u * 1024u * 1024u)
 #define COMMAND_LIMIT_BYTES (1024u * 1024u)
-#define EXIT_RSH_FAILED 255 /* as ssh does */
+#define EXIT_RSH_FAILED 255 /* like ssh */
 
-/* Our ranks' way to the launcher goes into the worker's environment by stdin: command lines are
- * everybody's to read. */
+/* The ranks' connection to the launcher is passed by stdin into the worker's environment, because
+ * command lines are public. */
 static void bring_ranks(struct buf *command, const char *host)
 {
     const char *where = getenv(MPI_RANKS_VARIABLE);

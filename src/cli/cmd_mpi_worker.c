@@ -1,5 +1,5 @@
-/* cmd_mpi_worker.c - `muster mpi-worker`: a worker of an MPIJob does nothing by itself; what it
- * computes is started in it from outside. */
+/* cmd_mpi_worker.c - `muster mpi-worker`: a worker of an MPIJob does nothing by itself; programs
+ * are started in it from outside. */
 #include <signal.h>
 
 #include "cli/command.h"
@@ -24,7 +24,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_mpi_worker = {
     .name = "mpi-worker",
     .args = "",
-    .summary = "Wait until told to end: what a worker of an MPIJob runs",
+    .summary = "Wait until stopped: what a worker of an MPIJob runs",
     .hidden = true,
     .run = run,
 };

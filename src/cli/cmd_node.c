@@ -1,5 +1,5 @@
 /* cmd_node.c - `muster node`: what needs a machine's processes and files, as clients of an API
- * server elsewhere: the node agent, and how far the jobs are whose first replica it runs. */
+ * server elsewhere: the node agent, and the progress of jobs whose first replica it runs. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +26,7 @@ struct node_options {
     bool verbose;
     const char *folder, *pod_root; /* from dir */
     struct key_pair authority;
-    const char *host; /* of listen, without brackets */
+    const char *host; /* from listen, without brackets */
     struct node_limits parsed;
 };
 
@@ -34,11 +34,11 @@ struct clients {
     struct loop *loop;
     struct transport *transport;
     const char *folder;
-    struct clock_timer *again; /* to ask whose the server is */
+    struct clock_timer *again; /* to ask what the server is */
     struct agent *agent;
     struct node *door;
     struct kubelet *kubelet;
-    struct progress *progress; /* where jobs may be written */
+    struct progress *progress; /* if jobs may be written */
 };
 
 #define ASK_AGAIN_MS 2000
@@ -48,12 +48,12 @@ static const struct node_options defaults = {.listen = "127.0.0.1:0"};
 static const struct option_spec options[] = {
     OPTION_KUBECONFIG(struct node_options),
     OPTION_OF_TEXT(struct node_options, dir, "dir", "DIR",
-                   "data folder, for the pods (default: $MUSTER_HOME, else ~/.muster)"),
+                   "data folder for the pods (default: $MUSTER_HOME, else ~/.muster)"),
     OPTION_NODE_NAME(struct node_options),
     OPTION_OF_TEXT(
         struct node_options, listen, "listen", "ADDRESS:PORT",
-        "where pods' logs, exec and their kin are served as a kubelet serves them (default "
-        "127.0.0.1:0; port 0 picks a free one). Others reach it at ADDRESS"),
+        "where to serve logs, exec and so on like a kubelet, reachable for others (default "
+        "127.0.0.1:0; port 0 picks a free one)"),
     OPTIONS_NODE_LIMITS(struct node_options),
     OPTION_VERBOSE(struct node_options),
     {0},
@@ -112,7 +112,7 @@ static void ask_server_again(struct clients *c, const struct err *err)
 {
     c->again = clock_start(loop_clock(c->loop), ASK_AGAIN_MS, ask_server, c);
     if (err)
-        log_debug("cannot ask the server what it is, will go on trying: %s", err->text);
+        log_debug("cannot identify the server, will keep trying: %s", err->text);
 }
 
 static void watch_progress(struct clients *c)
@@ -131,11 +131,11 @@ static void on_review(void *arg, const struct json *review, const struct err *er
     else if (json_bool(json_at(review, "status", "allowed"), false))
         watch_progress(c);
     else
-        log_info("jobs' progress is not told: this node may not write it (its user needs the "
-                 "ClusterRole muster-node-progress)");
+        log_info("the progress of jobs is not recorded: this node may not write it (its user needs "
+                 "the ClusterRole muster-node-progress)");
 }
 
-/* A cluster lets its nodes read and write no jobs, unless granted the right. */
+/* A cluster does not let its nodes read and write jobs, unless granted. */
 static void on_version(void *arg, const struct json *answer, const struct err *err)
 {
     struct clients *c = arg;
@@ -209,7 +209,7 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
     return NULL;
 }
 
-/* One that others can be told: neither a name nor all addresses at once. */
+/* Usable by others: neither a name nor the unspecified address. */
 static bool is_address(const char *host)
 {
     struct in_addr v4;
@@ -267,8 +267,8 @@ const struct command command_node = {
     .name = "node",
     .args = "",
     .summary = "Run only this machine's agent, against an API server",
-    .help = "  muster up --only api --detach\n"
-            "  muster node --kubeconfig ~/.muster/kubeconfig --dir ~/.muster-node\n",
+    .examples = "  muster up --only api --detach\n"
+                "  muster node --kubeconfig ~/.muster/kubeconfig --dir ~/.muster-node\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct node_options),

@@ -1,5 +1,4 @@
-/* cmd_notebook.c - `muster notebook --setup`: JupyterLab for Notebooks, in a virtual environment.
- */
+/* cmd_notebook.c - `muster notebook --setup`: installs JupyterLab in a virtual environment. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +111,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     (void)args;
     if (!o->setup) {
         err_set(&err, ERR_BAD_REQUEST, words("say what to do: muster notebook --setup"));
-        err_hint(&err, words("Notebooks themselves are made in the console or with kubectl apply"));
+        err_hint(&err, words("create Notebooks in the console or with kubectl apply"));
     } else if (!venv) {
         err_set(&err, ERR_BAD_REQUEST, words("HOME is not set: JupyterLab is installed below it"));
     } else {
@@ -124,10 +123,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_notebook = {
     .name = "notebook",
     .args = "",
-    .summary = "Install what Notebooks run",
-    .help = "  muster notebook --setup\n\n"
-            "Notebooks run the machine's jupyter-lab: the one in the daemon's PATH or virtual\n"
-            "environment, else the one this installs in ~/.local/share/muster/jupyter.\n",
+    .summary = "Install JupyterLab for Notebooks",
+    .examples = "  muster notebook --setup\n",
+    .help = "Notebooks run the machine's jupyter-lab: the one in the daemon's PATH or virtual\n"
+            "environment, otherwise the one this installs in ~/.local/share/muster/jupyter.\n",
     .options = options,
     .options_size = sizeof(struct notebook_options),
     .run = run,

@@ -1,4 +1,4 @@
-/* cmd_ps.c - `muster ps`: the jobs, and why they are where they are. */
+/* cmd_ps.c - `muster ps`: the jobs, and why they are in their state. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -20,15 +20,15 @@ struct ps_options {
 static const struct ps_options defaults = {.format = "table"};
 
 static const struct option_spec options[] = {
-    OPTION_OF_FLAG(struct ps_options, all, "all-namespaces", "jobs of every namespace",
+    OPTION_OF_FLAG(struct ps_options, all, "all-namespaces", "jobs in every namespace",
                    .letter = 'A'),
     OPTION_OUTPUT(struct ps_options),
     OPTION_OF_TEXT(struct ps_options, phase, "phase", "LIST",
                    "only jobs in these phases, like Running,Pending"),
-    OPTION_OF_TEXT(struct ps_options, queue, "queue", "NAME", "only jobs of this queue",
+    OPTION_OF_TEXT(struct ps_options, queue, "queue", "NAME", "only jobs in this queue",
                    .letter = 'q'),
-    OPTION_OF_FLAG(struct ps_options, watch, "watch", "go on, and print them anew when they change",
-                   .letter = 'w'),
+    OPTION_OF_FLAG(struct ps_options, watch, "watch",
+                   "keep running, and print them again when they change", .letter = 'w'),
     OPTION_OF_TEXT(struct ps_options, selector, "selector", "LABELS",
                    "only jobs with these labels: team=nlp; " TAG_PREFIX "NAME for a tag",
                    .letter = 'l'),
@@ -36,7 +36,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* Whether word is one of a list with commas; case does not matter. */
+/* Whether a comma-separated list contains word, ignoring case. */
 static bool is_listed(const char *list, const char *word)
 {
     size_t len = strlen(word);
@@ -106,7 +106,7 @@ struct ps_watch {
     struct session *session;
 };
 
-/* Asked for anew: what changed is known, what is printed is the server's word. */
+/* Requested again: the watch only says that something changed. */
 static int redraw(void *arg, struct live *live, struct err *err)
 {
     const struct ps_watch *w = arg;
@@ -161,14 +161,14 @@ const struct command command_ps = {
     .name = "ps",
     .args = "",
     .summary = "List jobs, and why they are not running",
-    .help = "  muster ps\n"
-            "  muster ps -A -o wide\n"
-            "  muster ps -l team=nlp," TAG_PREFIX "baseline\n"
-            "  muster ps --phase Running,Pending --queue night\n"
-            "  muster ps --watch\n"
-            "  muster ps -o jsonpath=.status.phase\n"
-            "\n"
-            "Newest first. -o json prints a List, jsonpath the first value of the path of each.\n",
+    .examples = "  muster ps\n"
+                "  muster ps -A -o wide\n"
+                "  muster ps -l team=nlp," TAG_PREFIX "baseline\n"
+                "  muster ps --phase Running,Pending --queue night\n"
+                "  muster ps --watch\n"
+                "  muster ps -o jsonpath=.status.phase\n",
+    .help = "Newest first. -o json prints a List, -o jsonpath the first value of the path for\n"
+            "each job.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct ps_options),

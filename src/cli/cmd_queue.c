@@ -1,4 +1,4 @@
-/* cmd_queue.c - `muster queue`: the queues, who runs and who waits in them, and why. */
+/* cmd_queue.c - `muster queue`: the queues, what runs and what waits in them, and why. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "core/pod_state.h"
 #include "core/schedule.h"
 
-/* Pods that are in no group. */
+/* Pods without a group. */
 #define LONE_PODS "labelSelector=%21scheduler.tensorstack.dev%2Fgroup-name"
 
 struct queue_options {
@@ -29,17 +29,17 @@ static const struct option_spec options[] = {
      .type = OPTION_TEXT,
      .offset = offsetof(struct queue_options, quota),
      .value_name = "LIST",
-     .doc = "create: what it may hold, like cpu=8,memory=32Gi,nvidia.com/gpu=2"},
+     .doc = "create: its quota, like cpu=8,memory=32Gi,nvidia.com/gpu=2"},
     {.name = "priority",
      .type = OPTION_INT,
      .offset = offsetof(struct queue_options, priority),
      .value_name = "N",
-     .doc = "create: 0 to 100; higher goes first and may take room of lower ones"},
+     .doc = "create: 0 to 100; higher ones come first and may preempt lower ones"},
     {.name = "max-duration",
      .type = OPTION_TEXT,
      .offset = offsetof(struct queue_options, max_duration),
      .value_name = "TIME",
-     .doc = "create: how long a job may run, like 12h; then it is paused"},
+     .doc = "create: how long a job may run, like 12h, before it is paused"},
     {.name = "namespaces",
      .type = OPTION_TEXT,
      .offset = offsetof(struct queue_options, namespaces),
@@ -53,17 +53,17 @@ static const struct option_spec options[] = {
     {.name = "keeps-room",
      .type = OPTION_FLAG,
      .offset = offsetof(struct queue_options, keeps_room),
-     .doc = "create: nobody takes room from it"},
+     .doc = "create: its jobs are never preempted"},
     {.name = "force",
      .type = OPTION_FLAG,
      .offset = offsetof(struct queue_options, force),
-     .doc = "delete: although jobs are in it"},
+     .doc = "delete: even if there are jobs in it"},
     {.name = "output",
      .letter = 'o',
      .type = OPTION_CHOICE,
      .offset = offsetof(struct queue_options, format),
      .value_name = OUTPUT_FORMAT_NAMES,
-     .doc = "how to print them",
+     .doc = "output format",
      .values = output_formats},
     SESSION_OPTIONS(struct queue_options, session),
     {0},
@@ -74,7 +74,7 @@ struct queue_call {
     const struct queue_options *options;
     struct session session;
     int64_t now_ms;
-    struct json *made; /* what create makes */
+    struct json *made; /* the object that create makes */
 };
 
 static int call_get(struct queue_call *c, const char *name, struct json **ret, struct err *err)
@@ -90,7 +90,7 @@ static int call_get(struct queue_call *c, const char *name, struct json **ret, s
 
 enum standing { RUNS, WAITS, RESTS };
 
-/* A group of a queue, or a pod by itself: what it is of, and where it stands. */
+/* A group in a queue, or a single pod: its owner and state. */
 struct entry {
     const struct json *object;
     const char *queue, *why;
@@ -98,16 +98,16 @@ struct entry {
     const char *word; /* of its state, when it does not wait */
     int64_t place;    /* in the line of all queues; 0: in none, or a pod by itself */
     int64_t priority, members;
-    int64_t since_ms; /* it waits; or its creation */
+    int64_t since_ms; /* waiting since; otherwise its creation */
 };
 
 struct entries {
     struct entry *list;
     size_t len;
-    const char *ns; /* of this namespace alone: more may not be seen; else NULL */
+    const char *ns; /* the only namespace visible to us, or NULL for all */
 };
 
-/* What is none of these waits. */
+/* Anything else waits. */
 static const struct {
     const char *phase, *word;
     enum standing state;
@@ -176,7 +176,7 @@ static int list_entries(struct queue_call *c, const char *ns, struct json **ret_
     return r ? r : session_list(&c->session, &kind_pod, ns, LONE_PODS, ret_pods, err);
 }
 
-/* Who may see one namespace sees its own of the line. */
+/* A user who may see one namespace sees only that part of the line. */
 static int read_entries(struct queue_call *c, struct entries *ret, struct err *err)
 {
     struct json *groups = NULL, *pods = NULL;
@@ -270,13 +270,13 @@ static void print_queues(struct queue_call *c, const struct json *queues,
     if (entries->ns)
         talk_note(
             &c->cli->talk,
-            "you may see jobs of namespace '%s' only: OLDEST WAIT and who is in line are of it",
+            "you may only see jobs of namespace '%s': OLDEST WAIT and the line are limited to it",
             entries->ns);
     columns_release(&table);
     buf_release(&out);
 }
 
-/* What the group is of, as users know it. */
+/* The group's owner, as users know it. */
 static const char *subject(struct arena *a, const struct json *object)
 {
     const struct json *owner = object_controller(object);
@@ -324,7 +324,7 @@ static void print_entries(struct queue_call *c, const struct entries *entries, c
     buf_release(&out);
 }
 
-/* --- the words after `queue` --- */
+/* --- subcommands --- */
 
 static int list(struct queue_call *c, const char *name, struct err *err)
 {
@@ -398,7 +398,7 @@ static int add_pairs(struct arena *a, struct json *map, const char *option, cons
     return 0;
 }
 
-/* A selector that is not there selects none. */
+/* A missing selector selects nothing. */
 static int select_namespaces(struct arena *a, struct json *spec, const char *list, struct err *err)
 {
     struct json *selector = json_make_object(a, spec, "namespaceSelector");
@@ -431,7 +431,7 @@ static void say_warning(void *arg, const char *text)
     talk_warn(arg, "%s", text);
 }
 
-/* The queue the options mean. */
+/* The queue described by the options. */
 static int describe(struct queue_call *c, const char *name, struct err *err)
 {
     const struct queue_options *o = c->options;
@@ -491,7 +491,7 @@ static int set_closed(struct queue_call *c, const char *name, bool closed, struc
         r = session_patch(&c->session, &kind_queue, QUEUE_NAMESPACE, name, patch, err);
     if (r == 0)
         printf("%s.%s/%s %s\n", kind_queue.singular, kind_queue.group, name,
-               closed ? "closed: nothing new starts, what runs goes on" : "opened");
+               closed ? "closed: nothing new starts, running jobs continue" : "opened");
     return r;
 }
 
@@ -507,7 +507,7 @@ static int close_queue(struct queue_call *c, const char *name, struct err *err)
 
 #define NAMED_LIMIT 10
 
-/* Jobs are not lost with their queue: running ones go on, waiting ones say so. */
+/* Jobs are not lost with their queue: running ones continue, waiting ones say so. */
 static int check_empty(struct queue_call *c, const char *name, struct err *err)
 {
     struct arena *a = &c->cli->arena;
@@ -530,10 +530,10 @@ static int check_empty(struct queue_call *c, const char *name, struct err *err)
     (void)err_set(err, ERR_CONFLICT, "queue \"%s\" is in use: %s", name, text);
     err_hint(err,
              strcmp(name, DEFAULT_QUEUE) == 0
-                 ? "'muster queue close %s' lets what runs end; it cannot be deleted, as jobs that "
-                   "name no queue are in it"
-                 : "'muster queue close %s' lets what runs end; with --force what runs goes on, "
-                   "and what waits is told that its queue is gone",
+                 ? "'muster queue close %s' lets running jobs end; it cannot be deleted, because "
+                   "jobs that name no queue use it"
+                 : "'muster queue close %s' lets running jobs end; with --force running jobs "
+                   "continue, and waiting ones report that their queue is gone",
              name);
     return -1;
 }
@@ -620,8 +620,8 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_queue = {
     .name = "queue",
     .args = "[get|create|open|close|delete NAME]",
-    .summary = "List queues, and who waits in them for what",
-    .help =
+    .summary = "List queues, and what waits in them and why",
+    .examples =
         "  muster queue\n"
         "  muster queue get default\n"
         "  muster queue create night --quota cpu=8,memory=32Gi --priority 10 --max-duration 12h\n"

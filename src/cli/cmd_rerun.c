@@ -1,4 +1,4 @@
-/* cmd_rerun.c - `muster rerun`: a job once more, as a new one beside it. */
+/* cmd_rerun.c - `muster rerun`: runs a job again, as a new one. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,18 +21,18 @@ static const struct rerun_options defaults = {.format = "yaml"};
 
 static const struct option_spec options[] = {
     OPTION_OF_TEXT(struct rerun_options, name, "name", "NAME",
-                   "of the new one (default: x-2, x-3 and so on)"),
+                   "name of the new one (default: x-2, x-3 and so on)"),
     OPTION_OF_FLAG(struct rerun_options, detach, "detach", "create it and return at once",
                    .letter = 'd'),
     OPTION_OF_FLAG(struct rerun_options, own, "own",
-                   "run another's job as you, not as its namespace's user: read it first"),
+                   "run another user's job as you, not as its namespace's user: read it first"),
     OPTION_DRY_RUN(struct rerun_options),
     OPTION_RAW(struct rerun_options),
     SESSION_OPTIONS(struct rerun_options, session),
     {0},
 };
 
-/* "train" and "train-2" become "train-3" where that is the first free. */
+/* "train" and "train-2" become "train-3" if that is the first free name. */
 static const char *free_name(struct arena *a, const char *of, const struct json *jobs)
 {
     const char *dash = strrchr(of, '-');
@@ -52,7 +52,7 @@ static const char *free_name(struct arena *a, const char *of, const struct json 
     return NULL;
 }
 
-/* What it was made with, without what happened to it: as the console copies a job. */
+/* The job as created, without its history: like a copy made in the console. */
 static struct json *copy_job(struct arena *a, const struct kind *k, const struct json *job,
                              const char *name, bool own)
 {
@@ -142,10 +142,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_rerun = {
     .name = "rerun",
     .args = "JOB",
-    .summary = "Run a job once more, as a new one, and follow it",
-    .help = "  muster rerun mnist\n"
-            "  muster rerun mnist --name mnist-again --detach\n"
-            "  muster rerun mnist --dry-run >changed.yaml\n",
+    .summary = "Run a job again, as a new one, and follow it",
+    .examples = "  muster rerun mnist\n"
+                "  muster rerun mnist --name mnist-again --detach\n"
+                "  muster rerun mnist --dry-run >changed.yaml\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct rerun_options),

@@ -10,8 +10,7 @@ struct rm_options {
 
 static const struct option_spec options[] = {
     JOB_CHOICE_OPTIONS(struct rm_options, choice, "removed"),
-    OPTION_OF_FLAG(struct rm_options, no_wait, "no-wait",
-                   "do not wait until its replicas have stopped"),
+    OPTION_OF_FLAG(struct rm_options, no_wait, "no-wait", "do not wait for its replicas to stop"),
     SESSION_OPTIONS(struct rm_options, session),
     {0},
 };
@@ -37,9 +36,9 @@ const struct command command_rm = {
     .name = "rm",
     .args = "JOB...",
     .summary = "Remove jobs: their replicas are stopped, files they wrote stay",
-    .help = "  muster rm mnist\n"
-            "  muster rm --dry-run mnist other\n"
-            "  muster rm --all --selector team=nlp --yes\n",
+    .examples = "  muster rm mnist\n"
+                "  muster rm --dry-run mnist other\n"
+                "  muster rm --all --selector team=nlp --yes\n",
     .options = options,
     .options_size = sizeof(struct rm_options),
     .max_args = ARGS_LIMIT,

@@ -1,12 +1,13 @@
 /*
- * cmd_run.c - `muster run`: the objects of a file, or the job that a command line means, are
- * checked, created, and the jobs followed to their end. All or nothing: everything is checked, and
- * no job of it may exist already, before the first object is created.
+ * cmd_run.c - `muster run`: checks and creates the objects in a file, or the job for a command
+ * line, and follows the jobs to their end. All or nothing: everything is checked, and none of its
+ * jobs may exist already, before the first object is created.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "api/object.h"
 #include "cli/common_options.h"
@@ -17,6 +18,7 @@
 #include "cli/output.h"
 #include "cli/run_line.h"
 #include "cli/start.h"
+#include "cli/words.h"
 #include "core/job.h"
 
 struct run_options {
@@ -33,8 +35,8 @@ static const struct option_spec options[] = {
                    .letter = 'd'),
     OPTION_OF_FLAG(struct run_options, replace, "replace", "remove a job of the same name first"),
     OPTION_OF_FLAG(struct run_options, wait, "wait",
-                   "wait also for a job that can never fit on this machine"),
-    OPTION_OF_TEXT(struct run_options, name, "name", "NAME", "call the one job so"),
+                   "wait even for a job that can never fit on this machine"),
+    OPTION_OF_TEXT(struct run_options, name, "name", "NAME", "name of the job"),
     RUN_LINE_OPTIONS(struct run_options, line),
     OPTION_DRY_RUN(struct run_options),
     OPTION_RAW(struct run_options),
@@ -48,7 +50,7 @@ struct run {
     const char *file;           /* NULL: a command line */
     const char *const *command; /* NULL: a file */
     size_t command_len;
-    const char *base_name; /* of a command line's job without --name: a free name is made of it */
+    const char *base_name; /* for a command line without --name: a free name is derived from it */
     struct session session;
     struct manifest manifest;
     struct follow_target *jobs;
@@ -136,8 +138,8 @@ static int set_name(struct run *r, struct manifest_object *o, size_t n)
     return 0;
 }
 
-/* train, train-2, train-3: the first that no job of any kind has. Another command may take it
- * meanwhile: then the next. */
+/* train, train-2, train-3: the first that no job of any kind has. If another command takes it
+ * meanwhile, the next. */
 static int create_under_free_name(struct run *r, struct manifest_object *o, struct json **ret,
                                   struct err *err)
 {
@@ -172,7 +174,7 @@ static int create_under_free_name(struct run *r, struct manifest_object *o, stru
 
 static void say_done(const struct run *r, const struct manifest_object *o, const char *what)
 {
-    /* Data when the command only creates; talk when it goes on to print logs. */
+    /* Data when the command only creates; messages when it continues with logs. */
     FILE *out = r->options->detach || r->jobs_len == 0 ? stdout : stderr;
 
     fprintf(out, "%s%s%s/%s %s\n", o->kind->singular, *o->kind->group ? "." : "", o->kind->group,
@@ -185,7 +187,7 @@ static void add_job(struct run *r, const struct kind *k, const struct json *job)
         .kind = k, .ns = object_namespace(job), .name = object_name(job), .uid = object_uid(job)};
 }
 
-/* What is not a job may be there from the last run: it is brought to what the file says. */
+/* Other objects may exist from the last run: they are updated to match the file. */
 static int update(struct run *r, const struct manifest_object *o, const struct json *found,
                   struct err *err)
 {
@@ -203,7 +205,7 @@ static int update(struct run *r, const struct manifest_object *o, const struct j
     return result;
 }
 
-/* A job that is there is followed, when it is what the file says. */
+/* An existing job is followed if it matches the file. */
 static int take_existing(struct run *r, const struct manifest_object *o, struct err *err)
 {
     struct json *found = NULL;
@@ -273,6 +275,22 @@ static void say_detached(const struct run *r)
     }
 }
 
+/* For people only: a script knows what it does next. */
+static void say_next_steps(const struct run *r, enum follow_end end)
+{
+    const struct talk *t = &r->cli->talk;
+    const char *name = r->jobs_len == 1 ? r->jobs[0].name : NULL;
+
+    if (!name || !isatty(STDERR_FILENO))
+        return;
+    if (end == FOLLOW_SUCCEEDED)
+        talk_hint(t, words("look around: muster logs %s   muster board %s   muster console"), name,
+                  name);
+    else if (end == FOLLOW_FAILED)
+        talk_hint(t, words("find out more: muster logs %s   muster events %s   muster export %s"),
+                  name, name, name);
+}
+
 static enum exit_code follow_jobs(struct run *r, struct err *err)
 {
     const struct follow_options how = {.prefix = true,
@@ -291,6 +309,7 @@ static enum exit_code follow_jobs(struct run *r, struct err *err)
                   r->jobs[0].name, r->file ? r->file : "...");
     if (end == FOLLOW_INTERRUPTED)
         say_detached(r);
+    say_next_steps(r, end);
     return follow_exit_code(end);
 }
 
@@ -302,6 +321,8 @@ static int load_command(struct run *r, const struct manifest_options *how, struc
 
     if (!r->options->name)
         r->base_name = name;
+    if (run_line_uses_python3(a, &r->options->line, r->command, how->set_folder))
+        talk_note(&r->cli->talk, "%s", words(USING_PYTHON3));
     job = run_line_job(a, &r->options->line, name, r->command, r->command_len, how->set_folder,
                        err);
     return job ? manifest_of_object(a, &r->cli->talk, "this command", job, how, &r->manifest, err)
@@ -327,7 +348,7 @@ static int load(struct run *r, struct err *err)
     return result;
 }
 
-/* The word of a container that is a file beside the manifest, or NULL. */
+/* The word of a container's command that is a file next to the manifest, or NULL. */
 static const char *file_beside(const struct run *r, const struct json *container)
 {
     static const char *const lists[] = {"command", "args"};
@@ -344,7 +365,7 @@ static const char *file_beside(const struct run *r, const struct json *container
     return NULL;
 }
 
-/* Only a muster of this machine knows the file's folder: elsewhere such a program is not found. */
+/* Only this machine's muster knows the file's folder: elsewhere such a program is not found. */
 static void warn_of_files(const struct run *r, const char *job, const struct json *part)
 {
     json_each (member, part) {
@@ -367,7 +388,7 @@ static void warn_of_files(const struct run *r, const char *job, const struct jso
 
 /* --- the whole --- */
 
-/* A kubeconfig says which namespace is meant, and must be read first. */
+/* A kubeconfig determines the namespace, so it is read first. */
 static enum exit_code run_file(struct run *r, struct err *err)
 {
     const struct session_options *where = &r->options->session;
@@ -433,7 +454,7 @@ static int find_words(struct run *r, const struct args *args, struct err *err)
         return result;
     }
     if (args->before_dashes == 1 && args->len == 1)
-        result = err_set(err, ERR_BAD_REQUEST, "%s is for a command; %s says it itself", given,
+        result = err_set(err, ERR_BAD_REQUEST, "%s is for a command; %s specifies it itself", given,
                          args->list[0]);
     else if (args->len == 0)
         result = err_set(err, ERR_BAD_REQUEST, "nothing to run");
@@ -464,21 +485,20 @@ const struct command command_run = {
     .name = "run",
     .args = "FILE | -- COMMAND...",
     .summary = "Run a command or the jobs of a file, and follow their replicas",
-    .help =
-        "  muster run --workers 4 -- python train.py --lr 0.1\n"
-        "  muster run --workers 2 --nproc 4 --gpus 4 --max-restarts 3 -- python train.py\n"
-        "  muster run --dry-run -- python train.py\n"
-        "  muster run job.yaml\n"
-        "  muster run --detach job.yaml\n"
-        "  muster run --replace --name second job.yaml\n"
-        "\n"
-        "The exit code is the job's: 0 when it succeeded, 3 when it failed, 7 when it can\n"
-        "never fit on this machine (--wait waits all the same). Ctrl-C detaches; the job goes "
-        "on. A job that is there already and is what the file says is followed.\n"
-        "A container without workingDir runs in the file's folder, a command in this one; on a\n"
-        "cluster (--kubeconfig, --context) where its image says. A command has your PATH and\n"
-        "Python environment. FILE may be a folder of manifests, or - for standard input.\n"
-        "Where muster is not up it is started.\n",
+    .examples = "  muster run --workers 4 -- python train.py --lr 0.1\n"
+                "  muster run --workers 2 --nproc 4 --gpus 4 --max-restarts 3 -- python train.py\n"
+                "  muster run --dry-run -- python train.py\n"
+                "  muster run job.yaml\n"
+                "  muster run --detach job.yaml\n"
+                "  muster run --replace --name second job.yaml\n",
+    .help = "The exit code is the job's: 0 if it succeeded, 3 if it failed, 7 if it can never\n"
+            "fit on this machine (--wait waits anyway). Ctrl-C detaches; the job keeps running.\n"
+            "An existing job that matches the file is followed.\n"
+            "A container without workingDir runs in the file's folder, a command in the current\n"
+            "one; on a cluster (--kubeconfig, --context) in its image's. A command gets your\n"
+            "PATH and Python environment. FILE may be a folder of manifests, or - for standard\n"
+            "input.\n"
+            "If muster is not up, it is started.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct run_options),

@@ -1,4 +1,4 @@
-/* cmd_scale.c - `muster scale`: how many replicas an elastic job trains with. */
+/* cmd_scale.c - `muster scale`: changes an elastic job's number of replicas. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     int r;
 
     if (*end || end == args->list[1] || replicas < 1) {
-        talk_errorf(&cli->talk, "'%s' is no number of replicas", args->list[1]);
+        talk_errorf(&cli->talk, "'%s' is not a number of replicas", args->list[1]);
         talk_hint(&cli->talk, "muster scale %s 4", args->list[0]);
         return EXIT_USAGE;
     }
@@ -66,8 +66,8 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_scale = {
     .name = "scale",
     .args = "JOB N",
-    .summary = "Change how many replicas an elastic job trains with",
-    .help = "  muster scale mnist 4\n",
+    .summary = "Change the number of replicas of an elastic job",
+    .examples = "  muster scale mnist 4\n",
     .options = options,
     .options_size = sizeof(struct scale_options),
     .min_args = 2,

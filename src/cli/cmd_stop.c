@@ -1,5 +1,5 @@
-/* cmd_stop.c - `muster stop` and `muster resume`: a job without its replicas, and with them again.
- */
+/* cmd_stop.c - `muster stop` and `muster resume`: removes a job's replicas, and brings them
+ * back. */
 #include "cli/job_choice.h"
 
 struct stop_options {
@@ -45,12 +45,10 @@ const struct command command_stop = {
     .name = "stop",
     .args = "JOB...",
     .summary = "Stop the replicas of jobs; the jobs and their logs stay",
-    .help =
-        "  muster stop mnist\n"
-        "  muster stop --selector team=nlp --yes\n"
-        "\n"
-        "The job is paused (spec.runMode.pause.enabled) and holds no room. 'muster resume' makes\n"
-        "its replicas anew, 'muster rm' removes it.\n",
+    .examples = "  muster stop mnist\n"
+                "  muster stop --selector team=nlp --yes\n",
+    .help = "The job is paused (spec.runMode.pause.enabled) and gives up its resources. 'muster\n"
+            "resume' creates its replicas again, 'muster rm' removes it.\n",
     .options = stop_options,
     .options_size = sizeof(struct stop_options),
     .max_args = ARGS_LIMIT,
@@ -60,8 +58,8 @@ const struct command command_stop = {
 const struct command command_resume = {
     .name = "resume",
     .args = "JOB...",
-    .summary = "Let stopped jobs go on, with new replicas",
-    .help = "  muster resume mnist\n",
+    .summary = "Resume stopped jobs, with new replicas",
+    .examples = "  muster resume mnist\n",
     .options = resume_options,
     .options_size = sizeof(struct stop_options),
     .max_args = ARGS_LIMIT,

@@ -1,6 +1,6 @@
 /*
- * cmd_sweep.c - `muster sweep`: a command once for each combination of parameters, as jobs with a
- * common label. Those beyond --parallel are made paused; the controller resumes them in turn
+ * cmd_sweep.c - `muster sweep`: runs a command once per combination of parameters, as jobs with a
+ * common label. Those beyond --parallel are created paused; the controller resumes them in turn
  * (control/sweeps.h), whether this command still runs or not.
  */
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include "cli/run_line.h"
 #include "cli/start.h"
 #include "cli/sweep_grid.h"
+#include "cli/words.h"
 
 #define NAMES_TRIED 1000u
 
@@ -33,9 +34,9 @@ static const struct option_spec options[] = {
     OPTION_OF(OPTION_LIST, struct sweep_options, sets, "set", "NAME=VALUE,...",
               "a parameter and its values; {NAME} in the command is replaced"),
     OPTION_OF_INT(struct sweep_options, parallel, "parallel", "N",
-                  "at most N of the jobs run at once (default: as many as there is room for)"),
+                  "run at most N jobs at once (default: as many as there is room for)"),
     OPTION_OF_TEXT(struct sweep_options, name, "name", "NAME",
-                   "of the sweep; jobs are NAME-1, ..."),
+                   "name of the sweep; its jobs are NAME-1, ..."),
     OPTION_OF_FLAG(struct sweep_options, detach, "detach", "create the jobs and return at once",
                    .letter = 'd'),
     RUN_LINE_OPTIONS(struct sweep_options, line),
@@ -58,7 +59,7 @@ struct sweep {
 
 /* --- its name --- */
 
-/* How many jobs carry it as the name of their sweep, or have the name of one of its jobs. */
+/* How many jobs belong to a sweep of that name, or have the name of one of its jobs. */
 static size_t count_holders(const char *name, const struct json *list)
 {
     size_t len = strlen(name), n = 0;
@@ -100,7 +101,7 @@ static int find_name(struct sweep *w, struct err *err)
 
 /* --- its jobs --- */
 
-/* Out of turn: paused until the controller lets it go on. */
+/* Paused until the controller resumes it. */
 static void make_wait(struct arena *a, struct json *job, int64_t parallel)
 {
     struct json *metadata = json_get_mut(job, "metadata"), *spec = json_get_mut(job, "spec");
@@ -138,7 +139,7 @@ static int add_job(struct sweep *w, size_t n, const struct manifest_options *how
     return manifest_of_object(a, &w->cli->talk, name, job, how, &w->manifest, err);
 }
 
-/* The first that is wrong is told: the others would say the same. */
+/* Only the first error is reported: the others would be the same. */
 static int make_jobs(struct sweep *w, struct err *err)
 {
     const struct manifest_options how = {.ns = w->options->session.ns,
@@ -146,6 +147,8 @@ static int make_jobs(struct sweep *w, struct err *err)
                                          .set_folder = !session_is_elsewhere(&w->options->session)};
     int r = 0;
 
+    if (run_line_uses_python3(&w->cli->arena, &w->options->line, w->command, how.set_folder))
+        talk_note(&w->cli->talk, "%s", words(USING_PYTHON3));
     for (size_t n = 0; n < w->grid.jobs && r == 0; n++)
         r = add_job(w, n, &how, err);
     if (r && !err_is_set(err))
@@ -276,16 +279,15 @@ const struct command command_sweep = {
     .name = "sweep",
     .args = "-- COMMAND...",
     .summary = "Run a command once for each combination of parameters",
-    .help =
+    .examples =
         "  muster sweep --set lr=0.1,0.01 --set bs=32,64 -- python train.py --lr {lr} --bs {bs}\n"
         "  muster sweep --parallel 2 --gpus 1 --set seed=1,2,3,4 -- python train.py {seed}\n"
-        "  muster sweep --dry-run --set lr=0.1,0.01 -- python train.py --lr {lr}\n"
-        "\n"
-        "Each combination is a job, labelled " LABEL_SWEEP "=NAME and " SWEEP_PARAMETER_PREFIX
-        "lr=0.1.\n"
-        "Compare them in the console, or with: muster board -l " LABEL_SWEEP "=NAME.\n"
-        "Those beyond --parallel are made paused; the daemon resumes them in turn, so that\n"
-        "Ctrl-C and --detach change nothing. The exit code is 3 when one of them failed.\n",
+        "  muster sweep --dry-run --set lr=0.1,0.01 -- python train.py --lr {lr}\n",
+    .help = "Each combination is a job, labelled muster.dev/sweep=NAME and\n"
+            "param.muster.dev/lr=0.1.\n"
+            "Compare them in the console, or with: muster board -l muster.dev/sweep=NAME.\n"
+            "Jobs beyond --parallel are created paused and resumed in turn by the daemon,\n"
+            "regardless of Ctrl-C and --detach. The exit code is 3 if one of them failed.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct sweep_options),

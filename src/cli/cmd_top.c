@@ -1,5 +1,4 @@
-/* cmd_top.c - `muster top`: what nodes and replicas use right now; on a terminal again and again.
- */
+/* cmd_top.c - `muster top`: current usage of nodes and replicas; refreshed on a terminal. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include "cli/live.h"
 #include "cli/output.h"
 
-#define EVERY_MS 2000 /* as often as it is measured */
+#define EVERY_MS 2000 /* the sampling interval */
 
 struct top_options {
     struct session_options session;
@@ -21,9 +20,9 @@ struct top_options {
 };
 
 static const struct option_spec options[] = {
-    OPTION_OF_FLAG(struct top_options, all, "all-namespaces", "replicas of every namespace",
+    OPTION_OF_FLAG(struct top_options, all, "all-namespaces", "replicas in every namespace",
                    .letter = 'A'),
-    OPTION_OF_FLAG(struct top_options, once, "once", "print it once, on a terminal too"),
+    OPTION_OF_FLAG(struct top_options, once, "once", "print once, even on a terminal"),
     SESSION_OPTIONS(struct top_options, session),
     {0},
 };
@@ -130,7 +129,7 @@ static int64_t limit_of(const struct json *pod, const char *what,
     return sum;
 }
 
-/* The newest of a pod's samples; negative: none. */
+/* The latest of a pod's samples; negative: none. */
 static double last_gpu(struct session *s, const struct json *pod)
 {
     auto_err ignored = ERR_INIT;
@@ -232,7 +231,7 @@ static int draw(void *arg, struct live *live, struct err *err)
         return r;
     if (live)
         buf_adds(&out, "\033[H\033[J");
-    /* nodes are not everybody's to see */
+    /* not every user may see nodes */
     if (session_list(s, &kind_node, NULL, NULL, &nodes, &not_allowed) == 0 &&
         fetch_list(s, "/apis/metrics.k8s.io/v1beta1/nodes", &node_metrics, &not_allowed) == 0) {
         write_nodes(node_metrics, nodes, t->cli->talk.columns, &out);
@@ -271,13 +270,11 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_top = {
     .name = "top",
     .args = "",
-    .summary = "Show what nodes and replicas use right now",
-    .help =
-        "  muster top\n"
-        "  muster top -A --once\n"
-        "\n"
-        "Goes on until Ctrl-C on a terminal; in a pipe it prints once. Percentages are of what\n"
-        "the node may hand out, and of a replica's limits.\n",
+    .summary = "Show the current usage of nodes and replicas",
+    .examples = "  muster top\n"
+                "  muster top -A --once\n",
+    .help = "Refreshes until Ctrl-C on a terminal; prints once into a pipe. Percentages are of\n"
+            "what the node offers, and of a replica's limits.\n",
     .options = options,
     .options_size = sizeof(struct top_options),
     .run = run,

@@ -1,4 +1,4 @@
-/* cmd_ui.c - `muster ui`: jobs on the whole screen; into one of them, into its logs, and back. */
+/* cmd_ui.c - `muster ui`: a full-screen view of jobs, a job, and its logs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -37,7 +37,7 @@ struct ui_options {
 };
 
 static const struct option_spec options[] = {
-    OPTION_OF_FLAG(struct ui_options, all, "all-namespaces", "jobs of every namespace",
+    OPTION_OF_FLAG(struct ui_options, all, "all-namespaces", "jobs in every namespace",
                    .letter = 'A'),
     OPTION_OF_TEXT(struct ui_options, selector, "selector", "LABELS", "only jobs with these labels",
                    .letter = 'l'),
@@ -53,13 +53,13 @@ struct ui {
     struct session *session;
     enum view view;
     size_t rows, columns;
-    /* What is chosen is known by name: lines move while one looks. */
+    /* Selections are by name: lines move. */
     char job_uid[NAME_SIZE], pod_uid[NAME_SIZE];
     int move;        /* keys pressed since the last drawing: lines down, or up */
     size_t back;     /* lines the log is scrolled back */
-    int asked;       /* 's', 'r' or 'd': to be done when confirmed; 0: nothing */
-    int confirmed;   /* the same, and it was */
-    char said[1024]; /* what became of it */
+    int asked;       /* 's', 'r' or 'd': needs confirmation; 0: none */
+    int confirmed;   /* the confirmed one */
+    char said[1024]; /* its result */
 };
 
 /* --- lines of the screen ---------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static void measure(struct ui *u)
     u->columns = max_size(size.ws_col, 20);
 }
 
-/* One line, cut to the screen; text must have no control characters. */
+/* One line, cut to the screen's width; text must not contain control characters. */
 static void add_line(struct ui *u, struct buf *out, const char *text, bool chosen)
 {
     size_t fit = columns_fit(text, u->columns);
@@ -83,7 +83,7 @@ static void add_line(struct ui *u, struct buf *out, const char *text, bool chose
     buf_adds(out, chosen ? PLAIN "\033[K\r\n" : "\033[K\r\n");
 }
 
-/* The lines of text from the first on; chosen: the number of the highlighted one. */
+/* The lines of text from the first on; chosen: index of the highlighted one. */
 static size_t add_lines(struct ui *u, struct buf *out, char *text, size_t first, size_t most,
                         size_t chosen)
 {
@@ -126,7 +126,7 @@ static const char *bar_text(const struct ui *u)
     return *u->said ? u->said : words(keys[u->view]);
 }
 
-/* Which of len has the uid; moved by what was pressed. The chosen one's uid is kept. */
+/* The index of the kept uid, moved by the keys pressed. Updates the kept uid. */
 static size_t choose(struct ui *u, char kept[NAME_SIZE], const char *const *uids, size_t len)
 {
     size_t at = 0;
@@ -144,7 +144,7 @@ static size_t choose(struct ui *u, char kept[NAME_SIZE], const char *const *uids
     return at;
 }
 
-/* --- what is shown ---------------------------------------------------------------------- */
+/* --- views ------------------------------------------------------------------------------ */
 
 static const struct json *find_job(const struct ui *u, const struct json *list)
 {
@@ -247,7 +247,7 @@ static int draw_job(struct ui *u, const struct json *job, struct buf *out, struc
     return 0;
 }
 
-/* The last lines of its first container that are in sight. */
+/* The visible last lines of its first container. */
 static int fetch_log(struct ui *u, const struct json *pod, size_t lines, struct buf *text,
                      struct err *err)
 {
@@ -317,7 +317,7 @@ static int draw_log(struct ui *u, const struct json *job, struct buf *out, struc
     return r;
 }
 
-/* --- what is done ----------------------------------------------------------------------- */
+/* --- actions ---------------------------------------------------------------------------- */
 
 static void carry_out(struct ui *u, const struct json *job)
 {
@@ -441,7 +441,7 @@ static void on_key(void *arg, struct live *live, int key)
 
 /* --- the command ------------------------------------------------------------------------ */
 
-/* The terminal as it was, whatever happened. */
+/* Restores the terminal, whatever happened. */
 static int with_screen(struct ui *u, struct err *err)
 {
     struct termios saved, raw;
@@ -494,11 +494,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_ui = {
     .name = "ui",
     .args = "",
-    .summary = "Watch jobs, replicas and logs on the whole screen",
-    .help = "  muster ui\n"
-            "  muster ui -l team=nlp\n"
-            "\n"
-            "Arrows choose, Enter goes into a job and into a replica's log, Esc back, s stops, r\n"
+    .summary = "Watch jobs, replicas and logs in full screen",
+    .examples = "  muster ui\n"
+                "  muster ui -l team=nlp\n",
+    .help = "Arrows select, Enter opens a job and a replica's log, Esc goes back, s stops, r\n"
             "resumes, d removes (each asks first), q quits.\n",
     .options = options,
     .options_size = sizeof(struct ui_options),

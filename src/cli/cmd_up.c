@@ -21,7 +21,7 @@
 #include "server/server.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:7447"
-#define FREE_LISTEN "127.0.0.1:0" /* several people may each have one on a machine */
+#define FREE_LISTEN "127.0.0.1:0" /* several users may each have one on a machine */
 /* Each client takes one; the default of 1024 is for programs that use select(2). */
 #define DESCRIPTORS_WANTED 65536
 
@@ -36,11 +36,11 @@ static const char *const parts[] = {"api", NULL};
 
 static const struct option_spec options[] = {
     OPTION_OF_FLAG(struct up_options, detach, "detach",
-                   "return when it is ready; it goes on in the background", .letter = 'd'),
+                   "run in the background; return when it is ready", .letter = 'd'),
     OPTION_DIR(struct up_options),
     OPTION_OF_TEXT(struct up_options, listen, "listen", "ADDRESS:PORT",
                    "where to serve (default " DEFAULT_LISTEN
-                   ", or a free port where that is taken; port 0 picks a free one)"),
+                   ", or a free port if that is taken; port 0 picks a free one)"),
     OPTION_OF(OPTION_CHOICE, struct up_options, only, "only", "api",
               "only the API server; see 'muster help controller' and 'muster help node'",
               .values = parts),
@@ -51,25 +51,25 @@ static const struct option_spec options[] = {
     OPTION_OF(OPTION_LIST, struct up_options, volumes, "volume", "NAME=DIR",
               "folder of a PersistentVolumeClaim (or NAMESPACE/NAME=DIR); remembered"),
     OPTION_OF_TEXT(struct up_options, idle_after, "idle-after", "TIME",
-                   "call a Notebook or TensorBoard idle that nobody has used for so long (default "
+                   "consider a Notebook or TensorBoard idle after this time without use (default "
                    "1h; 0: never)"),
     OPTION_OF_TEXT(struct up_options, reclaim_after, "reclaim-after", "TIME",
-                   "and remove its pod after so long (default 24h; 0: never)"),
+                   "remove the pod of one unused for this long (default 24h; 0: never)"),
     OPTION_VERBOSE(struct up_options),
     {0},
 };
 
 /* --- readiness of a detached daemon --- */
 
-#define LOG_FILE_LIMIT_BYTES (10u * 1024u * 1024u) /* and the one before */
+#define LOG_FILE_LIMIT_BYTES (10u * 1024u * 1024u) /* plus the previous one */
 
 static int open_log(const struct home *home, int flags)
 {
     return open(home->log_path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
 }
 
-/* Until it is ready its errors go to the user's terminal and to the log, afterwards to the log
- * alone: so a failed start needs no message of its own, only the byte that never comes. */
+/* Until it is ready its errors go to the user's terminal and to the log, then only to the log: so a
+ * failed start needs no message of its own, only the byte that never comes. */
 static int detach_from_terminal(const struct home *home, struct err *err)
 {
     int log = open_log(home, O_CREAT), nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -85,15 +85,15 @@ static int detach_from_terminal(const struct home *home, struct err *err)
     return 0;
 }
 
-/* What is printed about a daemon that is ready. */
+/* What is printed about a ready daemon. */
 struct ready {
-    char address[HOME_ADDRESS_SIZE]; /* "": it ended before it was */
+    char address[HOME_ADDRESS_SIZE]; /* "": it ended before it was ready */
     char login_code[SERVER_LOGIN_CODE_SIZE];
 };
 
 static int tell_ready(int ready_fd, const struct ready *r)
 {
-    ssize_t n = write(ready_fd, r, sizeof(*r)); /* a pipe takes as little whole */
+    ssize_t n = write(ready_fd, r, sizeof(*r)); /* small enough for an atomic pipe write */
 
     close(ready_fd);
     return n == (ssize_t)sizeof(*r) ? 0 : -EPIPE;
@@ -150,8 +150,8 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o,
                             const struct daemon_options *how, int ready_fd)
 {
     const struct home *home = how->home;
-    int log = ready_fd < 0 ? -1
-                           : open_log(home, 0); /* not made before the folder is known as ours */
+    int log = ready_fd < 0 ? -1 : open_log(home, 0); /* not created before the folder is known to be
+                                                      * ours */
     auto_err err = ERR_INIT;
     struct daemon d;
     struct ready ready;
@@ -270,12 +270,10 @@ const struct command command_up = {
     .name = "up",
     .args = "",
     .summary = "Start everything on this machine",
-    .help =
-        "  muster up --detach\n"
-        "  muster up --listen 127.0.0.1:0 --dir /tmp/try\n"
-        "\n"
-        "Stops at Ctrl-C or 'muster down'. Training that runs goes on, and is found again at the\n"
-        "next start.\n",
+    .examples = "  muster up --detach\n"
+                "  muster up --listen 127.0.0.1:0 --dir /tmp/try\n",
+    .help = "Stops at Ctrl-C or 'muster down'. Running training continues, and is found again\n"
+            "at the next start.\n",
     .options = options,
     .options_size = sizeof(struct up_options),
     .run = run,

@@ -1,4 +1,4 @@
-/* cmd_validate.c - `muster validate`: what a server would say to manifests, without one. */
+/* cmd_validate.c - `muster validate`: checks manifests as a server would, without one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,9 +12,8 @@ struct validate_options {
 
 static const struct option_spec options[] = {
     OPTION_OF_TEXT(struct validate_options, ns, "namespace", "NAME",
-                   "namespace they are meant for (default: default)", .letter = 'n'),
-    OPTION_OF_FLAG(struct validate_options, quiet, "quiet", "say only what is wrong",
-                   .letter = 'q'),
+                   "namespace they are for (default: default)", .letter = 'n'),
+    OPTION_OF_FLAG(struct validate_options, quiet, "quiet", "report problems only", .letter = 'q'),
     {0},
 };
 
@@ -51,11 +50,11 @@ const struct command command_validate = {
     .name = "validate",
     .args = "FILE...",
     .summary = "Check manifests, without a server",
-    .help = "  muster validate job.yaml\n"
-            "  muster validate manifests/ more.yaml\n"
-            "  kubectl kustomize . | muster validate -\n"
-            "\n"
-            "Every problem of every file is said, with its line; the rules are the server's own.\n"
+    .examples = "  muster validate job.yaml\n"
+                "  muster validate manifests/ more.yaml\n"
+                "  kubectl kustomize . | muster validate -\n",
+    .help = "Reports every problem in every file, with its line; the rules are the server's\n"
+            "own.\n"
             "FILE may be a folder of manifests, or - for standard input.\n",
     .options = options,
     .options_size = sizeof(struct validate_options),

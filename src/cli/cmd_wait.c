@@ -1,4 +1,4 @@
-/* cmd_wait.c - `muster wait`: until jobs have ended, or have reached a phase. */
+/* cmd_wait.c - `muster wait`: waits until jobs have ended, or have reached a phase. */
 #include <errno.h>
 #include <string.h>
 
@@ -22,12 +22,12 @@ static const struct option_spec options[] = {
               "what to wait for (default: the end)", .values = untils),
     OPTION_OF_TEXT(struct wait_options, timeout, "timeout", "TIME",
                    "give up after this time, like 30s or 2h; exit code 124"),
-    OPTION_OF_FLAG(struct wait_options, quiet, "quiet", "say nothing, only exit", .letter = 'q'),
+    OPTION_OF_FLAG(struct wait_options, quiet, "quiet", "print nothing, only exit", .letter = 'q'),
     SESSION_OPTIONS(struct wait_options, session),
     {0},
 };
 
-/* One that is not there is deleted. */
+/* A missing one counts as deleted. */
 static int find_targets(struct session *s, const struct wait_options *o, const struct args *args,
                         struct follow_target *targets, size_t *ret_len, struct err *err)
 {
@@ -93,14 +93,12 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 const struct command command_wait = {
     .name = "wait",
     .args = "JOB...",
-    .summary = "Wait until jobs have ended, or run",
-    .help =
-        "  muster wait mnist\n"
-        "  muster wait mnist other --for=Running --timeout 10m\n"
-        "  muster wait mnist --for=deleted\n"
-        "\n"
-        "The exit code is 0 when all are as waited for, 3 when one can no longer be (it failed\n"
-        "or was deleted), 124 after the timeout.\n",
+    .summary = "Wait until jobs have ended, or reached a phase",
+    .examples = "  muster wait mnist\n"
+                "  muster wait mnist other --for=Running --timeout 10m\n"
+                "  muster wait mnist --for=deleted\n",
+    .help = "The exit code is 0 when all have reached it, 3 when one no longer can (it failed\n"
+            "or was deleted), 124 on timeout.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct wait_options),

@@ -12,8 +12,7 @@
 #define CELL_TEXT_SIZE 1024
 #define GAP 3
 
-/* Ranges of East Asian wide and fullwidth characters, and zero-width combining marks before them.
- */
+/* East Asian wide and fullwidth ranges, after those of zero-width combining marks. */
 static const struct {
     uint32_t first, last;
     unsigned width;
@@ -93,7 +92,7 @@ void columns_addf(struct columns *c, const char *fmt, ...)
     columns_add(c, text);
 }
 
-/* How many columns fit: all but the last whole, and some of the last. */
+/* How many columns fit: all but the last completely, and part of the last. */
 size_t columns_fit(const char *text, size_t width)
 {
     size_t len = strlen(text), at = 0, used = 0;
@@ -145,7 +144,7 @@ static const char *write_row(const struct columns *c, const char *cell, size_t s
     for (size_t i = 0; i < c->per_row; i++, cell += strlen(cell) + 1) {
         if (i >= shown)
             continue;
-        if (i + 1 == shown) { /* nothing behind it: no padding */
+        if (i + 1 == shown) { /* last on its line: no padding */
             write_cut(out, cell, width ? width - min_size(used, width - 1) : SIZE_MAX);
             continue;
         }

@@ -1,5 +1,5 @@
-/* columns.h - a text table: aligned, width-aware, CJK counted as two. Pure but for the terminal's
- * width given. */
+/* columns.h - a text table: aligned, with CJK counted as two columns. Pure; the terminal's width is
+ * passed in. */
 #ifndef MUSTER_CLI_COLUMNS_H
 #define MUSTER_CLI_COLUMNS_H
 
@@ -8,7 +8,7 @@
 #define COLUMNS_LIMIT 16
 
 struct columns {
-    struct buf cells;   /* all cells, each NUL-terminated, row by row; the header is row 0 */
+    struct buf cells;   /* all cells, NUL-terminated, row by row; the header is row 0 */
     size_t per_row, at; /* columns, cells so far */
     size_t widths[COLUMNS_LIMIT];
 };
@@ -17,10 +17,9 @@ void columns_init(struct columns *c, const char *const *header, size_t per_row);
 void columns_release(struct columns *c);
 void columns_add(struct columns *c, const char *cell); /* control characters become blanks */
 void columns_addf(struct columns *c, const char *fmt, ...) printf_like(2, 3);
-/* width 0: as wide as it takes. Otherwise the last column is cut, and columns that do not fit are
- * left out. */
+/* width 0: unlimited. Otherwise the last column is cut, and columns that do not fit are omitted. */
 void columns_write(const struct columns *c, size_t width, struct buf *out);
-/* Bytes of text that take at most width columns. */
+/* The number of bytes of text that fit into width columns. */
 size_t columns_fit(const char *text, size_t width);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * command.h - a command is one file and one const struct command; cli/commands.c holds the one
- * table of them.
+ * command.h - a command is one file and one const struct command; cli/commands.c has the one table
+ * of them.
  */
 #ifndef MUSTER_CLI_COMMAND_H
 #define MUSTER_CLI_COMMAND_H
@@ -29,9 +29,10 @@ struct cli {
 
 struct command {
     const char *name;
-    const char *args;    /* "FILE", for the usage line; "" when none */
-    const char *summary; /* for the list of commands */
-    const char *help;    /* examples first; ends with a newline */
+    const char *args;     /* "FILE", for the usage line; "" when none */
+    const char *summary;  /* for the list of commands */
+    const char *examples; /* lines */
+    const char *help;     /* after them: lines, or NULL; translated (words.h) */
     const struct option_spec *options;
     const void *defaults; /* options_size bytes, NULL: zeroes */
     size_t options_size;
@@ -51,14 +52,14 @@ extern const struct command command_up, command_down, command_run, command_ps, c
     command_rerun, command_doctor, command_completion, command_notebook, command_top, command_ui,
     command_export;
 
-/* The whole program but `supervise`: argv[1] is the command. */
+/* The whole program except for `supervise`: argv[1] is the command. */
 enum exit_code command_main(int argc, char **argv);
 
-/* Help of one command, or of all when NULL. */
+/* The help of one command, or of all for NULL. */
 void command_print_help(const struct command *c, struct buf *out);
 void command_print_exit_codes(struct buf *out);
 
-/* Says the error and answers the exit code that belongs to its reason. */
+/* Prints the error and returns the exit code for its reason. */
 enum exit_code command_fail(struct cli *cli, const struct err *e);
 
 #define CLI_ARENA_LIMIT_BYTES (256u * 1024u * 1024u)

@@ -1,4 +1,4 @@
-/* commands.c - the table of commands, and finding the one that was typed. */
+/* commands.c - the table of commands, and looking one up. */
 #include <stdio.h>
 #include <string.h>
 
@@ -92,10 +92,12 @@ void command_print_help(const struct command *c, struct buf *out)
         print_overview(out);
         return;
     }
-    buf_addf(out, "muster %s%s%s%s\n\n%s.\n\n", c->name, *c->args ? " " : "", c->args,
-             c->options ? " [OPTIONS]" : "", words(c->summary));
+    buf_addf(out, "muster %s%s%s%s\n\n%s%s\n\n", c->name, *c->args ? " " : "", c->args,
+             c->options ? " [OPTIONS]" : "", words(c->summary), words("."));
+    if (c->examples)
+        buf_addf(out, "%s\n", c->examples);
     if (c->help)
-        buf_addf(out, "%s\n", c->help);
+        buf_addf(out, "%s\n", words(c->help));
     buf_adds(out, words("Options:\n"));
     options_help(c->options, out);
 }
@@ -167,7 +169,7 @@ static enum exit_code run_command(struct cli *cli, const struct command *c, int 
     return c->run(cli, options, args);
 }
 
-/* --color may stand before the command; it is the one option all commands have. */
+/* --color may come before the command; it is the one option all commands have. */
 static int global_options(int argc, char **argv, enum talk_color *ret_color, struct err *err)
 {
     static const struct {

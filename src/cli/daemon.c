@@ -1,4 +1,4 @@
-/* daemon.c - see daemon.h. Starts the parts in order and stops them in the opposite one. */
+/* daemon.c - see daemon.h. Starts the parts in order and stops them in reverse. */
 #include "cli/daemon.h"
 
 #include <dirent.h>
@@ -50,20 +50,20 @@ static void on_end_signal(void *arg, int signum)
 
 void daemon_keep_to_itself(void)
 {
-    /* An ordinary user's pods are that user, and are let into namespaces by files in /proc that
-     * a process which is not dumpable does not own. */
+    /* An ordinary user's pods run as that user, and enter namespaces through files in /proc that a
+     * non-dumpable process does not own. */
     if (geteuid() == 0)
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    /* What is large, a body above all, goes back to the kernel when it is freed; by itself the
-     * threshold rises with what was freed once. What one decision or request used serves the next.
-     */
+    /* Large blocks, above all bodies, are returned to the kernel when freed; by default the
+     * threshold would rise with the first one freed. Memory of one decision or request is reused by
+     * the next. */
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
     (void)mallopt(M_TRIM_THRESHOLD, SPARE_BYTES);
 }
 
 int daemon_watch_signals(struct loop *l, struct loop_signal *signals[4], struct err *err)
 {
-    (void)signal(SIGPIPE, SIG_IGN); /* a client that goes away is that client's affair */
+    (void)signal(SIGPIPE, SIG_IGN); /* a vanished client is not our problem */
     for (size_t i = 0; i < ELEMS(end_signals); i++) {
         signals[i] = loop_signal_watch(l, end_signals[i], on_end_signal, l);
         if (!signals[i])
@@ -81,7 +81,7 @@ void daemon_unwatch_signals(struct loop_signal *signals[4])
     }
 }
 
-/* The host as it was asked for, the port as it was given. */
+/* The host as given, with the actual port. */
 static void set_address(struct daemon *d, const char *host)
 {
     static const struct {
@@ -94,7 +94,7 @@ static void set_address(struct daemon *d, const char *host)
     (void)snprintf(d->address, sizeof(d->address), "%s:%u", host, server_port(d->server));
 }
 
-/* What clients may call this server, its certificate says. */
+/* The names under which clients may reach this server go into its certificate. */
 static int listen_with_tls(struct daemon *d, struct arena *a, const char *listen, const char *host,
                            const char *token, struct err *err)
 {
@@ -122,7 +122,7 @@ static void say_damaged(void *arg, const struct store_damage *d)
 {
     (void)arg;
     log_error("%s %s is damaged in the database (revision %" PRId64
-              ") and not served; delete it or create it anew, or restore muster.db from a copy",
+              ") and not served; delete it or create it again, or restore muster.db from a backup",
               d->collection, d->key, d->revision);
 }
 

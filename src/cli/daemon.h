@@ -1,6 +1,6 @@
 /*
- * daemon.h - where the parts are joined: which transport connects the controllers and the node
- * agent to the API server is decided here and known nowhere else.
+ * daemon.h - where the parts are joined: only here is it decided which transport connects the
+ * controllers and the node agent to the API server.
  */
 #ifndef MUSTER_CLI_DAEMON_H
 #define MUSTER_CLI_DAEMON_H
@@ -25,8 +25,8 @@ struct webhook;
 struct daemon_options {
     const struct home *home;
     const char *listen;    /* "127.0.0.1:7447" */
-    const char *or_listen; /* where that one is taken; NULL: nowhere */
-    const char *node_name; /* NULL: the machine's name */
+    const char *or_listen; /* if that one is taken; NULL: fail */
+    const char *node_name; /* NULL: the host's name */
     bool only_api;         /* neither controllers nor agent */
     bool overcommit;
     bool notify_local;      /* see net/webhook.h */
@@ -43,7 +43,7 @@ struct daemon {
     struct webhook *webhook;
     struct control *control;
     struct agent *agent;
-    struct node *node; /* of the agent in this process; or NULL */
+    struct node *node; /* the agent's in this process; or NULL */
     struct node_directory *others;
     struct curves *curves;
     struct progress *progress;
@@ -52,32 +52,32 @@ struct daemon {
     struct live_hub *live;
     struct key_pair authority; /* in the arena */
     int lock_fd;
-    char address[HOME_ADDRESS_SIZE]; /* where it listens, with the port it got */
+    char address[HOME_ADDRESS_SIZE]; /* where it listens, with the actual port */
     struct loop_signal *signals[4];
     struct clock_timer *rest_timer;
     const struct daemon_options *options;
     unsigned shortages; /* of memory, that were seen to */
     int64_t rest_revision;
-    size_t unused; /* when memory was last given back */
+    size_t unused; /* when memory was last returned */
 };
 
-/* Everything that answers requests is up when it returns. */
+/* When it returns, requests are served. */
 int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options *options,
                  struct err *err) must_check;
 /* Until SIGINT, SIGTERM or SIGHUP. */
 void daemon_run(struct daemon *d);
-/* Stops the control plane; what it started on this machine goes on. */
+/* Stops the control plane; what it started on this machine keeps running. */
 void daemon_stop(struct daemon *d);
 
-/* No core is written of a process that knows the token, and nobody of root's pods looks into it. */
+/* Prevents core dumps of a process that knows the token, and inspection by root's pods. */
 void daemon_keep_to_itself(void);
 
-/* Signals that mean "end" stop the loop from now on. */
+/* Termination signals stop the loop from now on. */
 int daemon_watch_signals(struct loop *l, struct loop_signal *signals[4],
                          struct err *err) must_check;
 void daemon_unwatch_signals(struct loop_signal *signals[4]);
 
-/* Pods of the data folder whose supervisor is alive. */
+/* Pods in the data folder whose supervisor is alive. */
 size_t daemon_count_pods(const struct home *home);
 
 #endif

@@ -20,13 +20,13 @@
 struct elected {
     struct elected_options options;
     char *lease, *ns;
-    char *trouble;             /* why the server does not say what it is */
-    struct clock_timer *again; /* to ask it */
-    struct leader *leader;     /* once it is known what the server is */
+    char *trouble;             /* why the server cannot be identified */
+    struct clock_timer *again; /* to ask it again */
+    struct leader *leader;     /* once the server is identified */
     struct control *control;   /* while it leads */
 };
 
-/* Machine and process namespace, in which a process number means something: "host_ns_". */
+/* Machine and pid namespace, in which a pid is meaningful: "host_ns_". */
 static void write_place(char out[IDENTITY_SIZE])
 {
     char host[128] = "unknown";
@@ -49,7 +49,7 @@ static void write_identity(char out[IDENTITY_SIZE])
     (void)snprintf(out + len, IDENTITY_SIZE - len, "%ld_%s", (long)getpid(), uid);
 }
 
-/* A process of this place whose number nobody has any more. */
+/* A process of this machine and namespace whose pid no longer exists. */
 static bool is_gone(const char *identity)
 {
     char place[IDENTITY_SIZE];
@@ -73,7 +73,7 @@ static void on_change(void *arg, bool leads)
         log_error("%s", err.text);
 }
 
-/* --- what the server is --- */
+/* --- identifying the server --- */
 
 static void run_for_lease(struct elected *e)
 {
@@ -185,6 +185,6 @@ const char *elected_trouble(const struct elected *e)
     const char *why = e->control ? control_trouble(e->control) : NULL;
 
     if (!e->leader)
-        return e->trouble ? e->trouble : "the server has not said yet what it is";
+        return e->trouble ? e->trouble : "the server is not identified yet";
     return why ? why : leader_trouble(e->leader);
 }

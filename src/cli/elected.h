@@ -1,7 +1,7 @@
-/* elected.h - controllers of a process of its own, which work while it holds their lease: of
- * several `muster controller` or `muster scheduler` only one acts. First the server is asked what
- * it is: on a Kubernetes cluster others collect garbage, watch nodes and schedule by default, and
- * pods have networks of their own. */
+/* elected.h - controllers in their own process, active while it holds their lease: of several
+ * `muster controller` or `muster scheduler` only one acts. First the server is identified: on a
+ * Kubernetes cluster others collect garbage, watch nodes and schedule by default, and pods have
+ * their own networks. */
 #ifndef MUSTER_CLI_ELECTED_H
 #define MUSTER_CLI_ELECTED_H
 
@@ -20,7 +20,7 @@ struct elected *elected_new(const struct elected_options *options, struct err *e
 void elected_free(struct elected *e);
 bool elected_leads(const struct elected *e);
 /* Why it is not ready to lead, or what it may not read and so does nothing: one sentence. NULL: it
- * is, or leads. */
+ * is ready, or leads. */
 const char *elected_trouble(const struct elected *e);
 
 #endif

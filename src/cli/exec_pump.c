@@ -1,6 +1,6 @@
 /*
- * exec_pump.c - see exec_pump.h. Output is written as it comes and may block: then nothing is read
- * from the connection either, and the command waits. Input is read only while there is room.
+ * exec_pump.c - see exec_pump.h. Output is written as it arrives and may block: then nothing is
+ * read from the connection either, and the command waits. Input is read only while there is room.
  */
 #include "cli/exec_pump.h"
 
@@ -21,7 +21,7 @@ struct pump {
     struct loop *loop;
     struct exec_client *client;
     struct loop_fd *input;
-    bool input_is_file; /* cannot be watched: it can always be read */
+    bool input_is_file; /* cannot be watched: always readable */
     bool input_over;
     struct loop_signal *signals[ELEMS(end_signals)], *window;
     struct termios saved;

@@ -1,5 +1,4 @@
-/* follow.c - see follow.h. Decides which logs to read and when it is over; logreader.c reads them.
- */
+/* follow.c - see follow.h. Decides which logs to read and when to stop; logreader.c reads them. */
 #include "cli/follow.h"
 
 #include <signal.h>
@@ -16,12 +15,12 @@
 #include "core/job.h"
 #include "core/job_view.h"
 
-/* After a job's end its last replicas may still be stopping, or even starting; their last words are
- * waited for this long, counted from the last time that one of them began or ended. */
+/* After a job's end its last replicas may still be stopping, or even starting; their last output is
+ * waited for this long, counted from the last time that one of them started or ended. */
 #define LAST_WORDS_MS 5000
 #define NEWS_LIMIT_BYTES (64u * 1024u)
 #define TICK_MS 1000     /* the status line counts seconds */
-#define UNSEEN_LIMIT 100 /* attempts before one that is seen */
+#define UNSEEN_LIMIT 100 /* attempts before the first one seen */
 
 struct target {
     struct follow *f;
@@ -29,8 +28,8 @@ struct target {
     struct cache *jobs; /* NULL when the target is a pod */
     struct cache *pods;
     struct jobphase said;
-    bool shared;        /* jobs is another target's */
-    bool ended, listed; /* listed: the pods were asked for once more after the end */
+    bool shared;        /* jobs belongs to another target */
+    bool ended, listed; /* listed: the pods were listed once more after the end */
     enum follow_end end;
     char *last_sentence; /* why it failed */
     int64_t took_ms;
@@ -45,7 +44,7 @@ struct follow {
     struct logreader *readers;
     struct clock_timer *last_words, *tick, *timeout;
     bool look_queued, stopped, interrupted, timed_out, in_trouble;
-    struct err *err; /* what it cannot go on with */
+    struct err *err; /* what it cannot continue with */
 };
 
 static void look(void *arg);
@@ -170,7 +169,7 @@ static int64_t attempt_of(const struct json *pod)
     return text ? strtoll(text, NULL, 10) : 0;
 }
 
-/* Of this pod, or of one before it of the same name. */
+/* For this pod, or an earlier one of the same name. */
 static struct logreader *read_attempt(struct target *t, const struct json *pod,
                                       const char *container, int64_t attempt,
                                       const struct logreader *after)
@@ -222,8 +221,8 @@ static bool is_attempt_read(const struct target *t, const struct json *pod, cons
     return false;
 }
 
-/* A short attempt may have come and gone between two looks: its log is there all the same, and its
- * lines come before those of the next. */
+/* A short attempt may have come and gone between two looks: its log still exists, and its lines
+ * come before those of the next. */
 static void read_container(struct target *t, const struct json *pod, const char *container)
 {
     int64_t last = attempt_of(pod);
@@ -240,8 +239,8 @@ static void read_container(struct target *t, const struct json *pod, const char 
     (void)read_attempt(t, pod, container, last, before);
 }
 
-/* What has not begun has no log to read yet. After the job's end, which is its master's, it is
- * asked for all the same: the reader waits for the beginning of those that still start. */
+/* Before it starts a pod has no log. After the job's end, which is its master's, it is requested
+ * all the same: the reader waits for those still starting. */
 static bool look_at_pod(void *arg, const struct json *pod)
 {
     struct target *t = arg;
@@ -260,8 +259,7 @@ static bool look_at_pod(void *arg, const struct json *pod)
 
 /* --- targets --- */
 
-/* Once more from the source: a short-lived pod may have come and gone between two looks of the
- * watch. */
+/* Listed once more: a short-lived pod may have come and gone unnoticed by the watch. */
 static void on_final_list(void *arg, const struct json *list, const struct err *err)
 {
     struct target *t = arg;
@@ -318,7 +316,7 @@ static void end_target(struct target *t, enum follow_end end, const char *senten
     client_list(t->f->session->transport, &kind_pod, t->what.ns, pods_query(t), on_final_list, t);
 }
 
-/* Whether this is what is waited for. */
+/* Whether this is the awaited state. */
 static bool is_wanted(const struct target *t, const char *state)
 {
     const char *until = t->f->options->until;
@@ -352,7 +350,7 @@ static void look_at_job(struct target *t)
     if (!job_is_finished(job) || t->ended || is_wanted(t, FOLLOW_UNTIL_DELETED))
         return;
     t->took_ms = object_time(json_get(job, "status"), "completionTime") - object_created_ms(job);
-    /* One that has succeeded has also run, seen or not. */
+    /* A succeeded job has also run, seen or not. */
     end_target(t,
                job_has_succeeded(job) && (!f->options->until || is_wanted(t, "Running"))
                    ? FOLLOW_SUCCEEDED
@@ -389,7 +387,7 @@ static void look_at_target(struct target *t)
         look_at_lone_pod(t);
 }
 
-/* --- how it stands --- */
+/* --- status --- */
 
 static const struct json *job_of(const struct target *t)
 {
@@ -439,7 +437,7 @@ static void on_tick(void *arg)
     f->tick = clock_start(loop_clock(f->session->loop), TICK_MS, on_tick, f);
 }
 
-/* --- the end --- */
+/* --- ending --- */
 
 static void stop(struct follow *f)
 {
@@ -455,8 +453,8 @@ static bool logs_left(const struct follow *f, bool only_ended)
     return false;
 }
 
-/* Replicas that go on after the job's end (cleanUpPolicy: None) are not waited for; complete logs
- * are. */
+/* Replicas that continue after the job's end (cleanUpPolicy: None) are not waited for; complete
+ * logs are. */
 static void on_last_words(void *arg)
 {
     struct follow *f = arg;
@@ -498,7 +496,7 @@ static void look(void *arg)
     check_end(f);
 }
 
-/* Phases only go on: this does not happen for ever. */
+/* Phases only advance, so this happens a bounded number of times. */
 static bool phase_has_changed(const struct json *object, const struct json *old)
 {
     return strcmp(json_string(json_at(object, "status", "phase"), ""),
@@ -531,7 +529,7 @@ static void on_trouble(void *arg, const struct err *err)
     struct target *t = arg;
     struct follow *f = t->f;
 
-    if (err->reason == ERR_FORBIDDEN && !f->stopped) { /* asking again would not help */
+    if (err->reason == ERR_FORBIDDEN && !f->stopped) { /* retrying would not help */
         err_set(f->err, err->reason, "%s", err->text);
         stop(f);
     }
@@ -670,7 +668,7 @@ enum follow_end follow(struct cli *cli, struct session *s, const struct follow_t
     }
     f.stopped = true;
     release(&f);
-    /* A look that is still queued refers to f: let it pass. */
+    /* A queued look still refers to f: let it pass. */
     while (f.look_queued)
         loop_run_once(s->loop);
     loop_signal_stop(sigint);

@@ -76,7 +76,7 @@ struct health *health_new(const struct health_options *options, struct err *err)
     }
     h->options = *options;
     if (serve(h, err) == 0) {
-        log_info("health is told at port %u", httpd_port(h->httpd));
+        log_info("serving health checks on port %u", httpd_port(h->httpd));
         return h;
     }
     health_free(h);

@@ -1,6 +1,6 @@
 /* health.h - /healthz, /readyz and /metrics of a process that serves nothing else. TLS with a
- * certificate made at the start, for nobody but probes and Prometheus asks: they do not check it.
- */
+ * certificate generated at the start: only probes and Prometheus connect, and they do not verify
+ * it. */
 #ifndef MUSTER_CLI_HEALTH_H
 #define MUSTER_CLI_HEALTH_H
 
@@ -13,7 +13,7 @@ struct health;
 struct health_options {
     struct loop *loop;
     const char *address;               /* "0.0.0.0:8443" */
-    const char *(*trouble)(void *arg); /* why it is not ready; NULL: it is */
+    const char *(*trouble)(void *arg); /* why it is not ready, or NULL */
     bool (*leads)(void *arg);
     void *arg;
 };

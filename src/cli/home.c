@@ -1,5 +1,5 @@
-/* home.c - see home.h. Every file here is for its owner alone: a reader of token or kubeconfig
- * may run programs as this user. */
+/* home.c - see home.h. Every file here is private to its owner: a reader of token or kubeconfig
+ * could run programs as this user. */
 #include "cli/home.h"
 
 #include <dirent.h>
@@ -27,7 +27,7 @@
 #define KUBECONFIG_LIMIT_BYTES (64u * 1024u)
 #define CERTIFICATE_BEGINS "-----BEGIN CERTIFICATE-----"
 #define LOCK_TEXT_SIZE 256
-/* The lock of a daemon that was killed may be held for a moment by what it had just forked. */
+/* A killed daemon's lock may be held for a moment by a process it had just forked. */
 #define LOCK_TRIES 100
 #define LOCK_PAUSE_NS 10000000
 
@@ -99,7 +99,7 @@ int home_create(const struct home *h, struct err *err)
     return 0;
 }
 
-/* "PID ADDRESS\n"; a holder that has only begun to start has written nothing yet. */
+/* "PID ADDRESS\n"; a holder that is just starting has written nothing yet. */
 static void read_holder(int fd, struct home_holder *ret)
 {
     char text[LOCK_TEXT_SIZE];
@@ -121,14 +121,14 @@ static void read_holder(int fd, struct home_holder *ret)
     (void)snprintf(ret->address, sizeof(ret->address), "%s", end);
 }
 
-/* OFD locks: unlike flock(2) they can be asked about without being taken, so that looking never
- * gets in the way of a daemon that is starting. */
+/* OFD locks: unlike flock(2) they can be tested without being taken, so that testing never disturbs
+ * a starting daemon. */
 static struct flock whole_file(void)
 {
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
 }
 
-/* Also one that nobody has waited for yet, or that is on its way out. */
+/* Also if it is a zombie, or exiting. */
 static bool is_dead(const struct home_holder *holder)
 {
     struct proc_stat stat;
@@ -180,7 +180,18 @@ static int take_lock(int fd)
     return 0;
 }
 
-/* In place and always of one length: a full disk has no room for a file that was made empty. */
+bool home_is_service_up(struct arena *a)
+{
+    struct home_holder holder;
+    struct home home;
+    auto_err err = ERR_INIT;
+
+    return home_locate(a, SERVICE_FOLDER, &home, &err) == 0 &&
+           home_find_holder(&home, &holder, &err) > 0;
+}
+
+/* In place and always of the same length: on a full disk an emptied file could not be written
+ * again. */
 static int write_lock(int fd, const char *text)
 {
     char whole[LOCK_TEXT_SIZE];
@@ -205,7 +216,7 @@ int home_lock(const struct home *h, int *ret_fd, struct err *err)
         close(fd);
         return r;
     }
-    r = write_lock(fd, ""); /* what the last holder wrote is not true any more */
+    r = write_lock(fd, ""); /* the last holder's entry is no longer true */
     if (r < 0) {
         r = system_error(err, -r, "write", h->lock_path);
         close(fd);
@@ -256,9 +267,8 @@ static int refuse_to_begin(const struct home *h, bool empty, const char *left, s
     int r = err_set(err, ERR_CONFLICT, "the database %s is %s, but %s is there", h->db_path,
                     empty ? "empty" : "missing", left);
 
-    err_hint(err,
-             "restore it from a copy; to begin anew without its objects, use another --dir or move "
-             "pods, kubeconfig and muster.db-wal out of this one");
+    err_hint(err, "restore it from a backup; to start over without its objects, use another --dir "
+                  "or move pods, kubeconfig and muster.db-wal out of this one");
     return r;
 }
 
@@ -277,7 +287,7 @@ int home_check_database(const struct home *h, struct err *err)
     }
     if (has_entries(h->pods_path))
         return refuse_to_begin(h, there, h->pods_path, err);
-    if (access(h->kubeconfig_path, F_OK) == 0) /* made only when there was a database */
+    if (access(h->kubeconfig_path, F_OK) == 0) /* written only when there was a database */
         return refuse_to_begin(h, there, h->kubeconfig_path, err);
     return has_log && wal.st_size > 0 ? refuse_to_begin(h, there, log, err) : 0;
 }
@@ -302,7 +312,7 @@ int home_find_holder(const struct home *h, struct home_holder *ret, struct err *
     return r;
 }
 
-/* A secret's file; one that others could read may be known to them. */
+/* For a secret's file; one that was readable by others may be compromised. */
 static int protect(const char *path, struct err *err)
 {
     struct stat st;
@@ -317,8 +327,8 @@ static int protect(const char *path, struct err *err)
     }
     r = make_private(path, &st, err);
     if (r == 0 && (st.st_mode & 077))
-        log_warn("if somebody may have read it, stop muster, remove the files token and ca.pem of "
-                 "that folder and start again");
+        log_warn("if another user may have read it, stop muster, remove the files token and ca.pem "
+                 "from that folder and start it again");
     return r;
 }
 
@@ -383,7 +393,7 @@ static struct key_pair pair_in(const char *text)
     return (struct key_pair){.key = text, .certificate = certificate ? certificate : ""};
 }
 
-/* The text up to the certificate is the key, which a new certificate keeps. */
+/* The text before the certificate is the key, which a new certificate keeps. */
 static int renew_authority(const struct home *h, struct buf *text, const struct key_pair *old,
                            int64_t now_s, struct err *err)
 {

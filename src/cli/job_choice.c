@@ -37,7 +37,7 @@ static void treat(struct choosing *c, const struct kind *k, const struct json *j
                c->choice->dry_run ? "would be " : "", c->done);
 }
 
-/* Whether the person at the terminal says yes; without one nothing is assumed. */
+/* Asks for confirmation on a terminal; without one nothing is assumed. */
 static bool is_meant(struct choosing *c, size_t count)
 {
     char answer[8] = "";

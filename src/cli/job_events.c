@@ -24,7 +24,7 @@ static int by_time(const void *a, const void *b)
                         : strverscmp(object_resource_version(x), object_resource_version(y));
 }
 
-/* Of the job itself, its PodGroup or one of its pods, also one that is gone. */
+/* About the job itself, its PodGroup or one of its pods, including deleted ones. */
 static bool is_about(struct arena *a, const struct json *event, const struct json *job)
 {
     const struct json *about = json_get(event, "involvedObject");

@@ -1,5 +1,4 @@
-/* job_events.h - what happened to a job, its PodGroup and its pods, those that are gone included.
- */
+/* job_events.h - events of a job, its PodGroup and its pods, including deleted ones. */
 #ifndef MUSTER_CLI_JOB_EVENTS_H
 #define MUSTER_CLI_JOB_EVENTS_H
 

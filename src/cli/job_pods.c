@@ -5,9 +5,9 @@
 
 #include "api/object.h"
 
-/* Most replicas of a job that are looked at. */
+/* Maximum number of replicas considered. */
 #define PODS_LIMIT 8192
-/* Phase of our own: what a job remembers of a pod that was cleaned up. */
+/* Our own phase for a pod that was cleaned up but is in the job's status. */
 #define POD_GONE "Gone"
 
 static unsigned long type_order(const struct json *job, const struct json *pod)
@@ -54,7 +54,7 @@ static void add_pod(struct job_pods *pods, const struct json *job, const struct 
             .type = type_order(job, pod), .index = index_order(pod), .pod = pod};
 }
 
-/* One without a template of its own has a container called after its type. */
+/* One without its own template has a container named after its type. */
 static void set_containers(struct arena *a, struct json *pod, const char *type,
                            const struct json *containers)
 {
@@ -67,8 +67,8 @@ static void set_containers(struct arena *a, struct json *pod, const char *type,
                         "name", type);
 }
 
-/* A pod that is gone, as far as the job remembers it: enough to ask for its log, which outlives it.
- */
+/* A deleted pod, as far as the job's status records it: enough to request its log, which outlives
+ * it. */
 static const struct json *gone_pod(struct arena *a, const struct json *job, const char *type,
                                    const struct json *replica)
 {

@@ -1,11 +1,11 @@
-/* job_pods.h - the pods of a job in the order people expect, those it only remembers included. */
+/* job_pods.h - a job's pods in natural order, including those only in its status. */
 #ifndef MUSTER_CLI_JOB_PODS_H
 #define MUSTER_CLI_JOB_PODS_H
 
 #include "cli/session.h"
 
 struct job_pod {
-    unsigned long type, index; /* place of its type in the job, and its number */
+    unsigned long type, index; /* index of its type in the job, and its number */
     const struct json *pod;
 };
 
@@ -14,8 +14,7 @@ struct job_pods {
     size_t len;
 };
 
-/* Of a pod that is gone there is what it takes to ask for its log, which outlives it. In the
- * session's arena. */
+/* A deleted pod has enough to request its log, which outlives it. In the session's arena. */
 int job_pods_find(struct session *s, const struct json *job, struct job_pods *ret,
                   struct err *err) must_check;
 bool job_pod_is_gone(const struct json *pod);

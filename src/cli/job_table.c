@@ -42,8 +42,7 @@ const char *job_table_queue(const struct json *job)
     return ours ? json_get_string(ours, "queue", DEFAULT_QUEUE) : NULL;
 }
 
-/* "night #2": in the queue night, and the second in the line of all queues; the first is not
- * numbered. */
+/* "night #2": in the queue night, and second in the line of all queues; the first has no number. */
 static void add_queue(struct columns *c, const struct json *job)
 {
     const char *queue = job_table_queue(job);
@@ -82,7 +81,7 @@ static void add_row(struct arena *a, struct columns *c, const struct json *job, 
 {
     const struct kind *k = kind_of_object(job);
     char age[TIME_TEXT_SIZE], progress[JOB_PROGRESS_SIZE];
-    /* A running job has a reason only when not all is well: a replica failed, or is missing. */
+    /* A running job has a reason only when something is wrong: a replica failed, or is missing. */
     const char *why = job_has_succeeded(job) ? "" : job_why(job);
 
     if (shape->all)

@@ -115,7 +115,7 @@ const char *jobphase_news(struct jobphase *last, struct arena *a, const struct j
             a, "restart %lld of %lld%s%s", (long long)now.restarts,
             (long long)json_int(json_at(job, "spec", "runPolicy", "backoffLimit"), 3),
             *why ? ": " : "", why);
-    /* Replicas that have done their part are no news, those that start are. */
+    /* Replicas that finish are no news, those that start are. */
     if (running && (now.running > before.running || strcmp(before.phase, phase) != 0))
         return arena_printf(a, "running %lld/%lld", (long long)now.running,
                             (long long)job_replicas(job));

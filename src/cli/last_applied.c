@@ -8,7 +8,7 @@
 #include "api/object.h"
 
 #define TEXT_LIMIT_BYTES (16u * 1024u * 1024u)
-/* Of the 256 KiB that all annotations may have together. What is larger goes without. */
+/* Of the 256 KiB for all annotations. A larger one is omitted. */
 #define ANNOTATION_LIMIT_BYTES (200u * 1024u)
 
 /* --- writing as Go's encoding/json does: sorted members, HTML characters escaped --- */
@@ -149,7 +149,7 @@ bool last_applied_is_current(struct arena *a, const struct json *found, const st
 {
     struct json *now = json_new_object(a), *body = json_clone(a, config);
 
-    /* As it would be written: with annotations, and without the annotation itself. */
+    /* As it would be written: with annotations, but without the annotation itself. */
     last_applied_set(a, now, said);
     (void)json_remove(body, "status");
     return object_annotation(now, ANNOTATION_LAST_APPLIED) &&

@@ -1,7 +1,7 @@
 /*
- * last_applied.h - the annotation in which `kubectl apply` keeps what a file said, byte by byte as
- * kubectl writes it: what `muster run` makes, `kubectl apply` of the same file finds unchanged, and
- * the other way round.
+ * last_applied.h - `kubectl apply`'s annotation with the file's contents, byte by byte as kubectl
+ * writes it: so `kubectl apply` of a file finds what `muster run` created unchanged, and the other
+ * way round.
  */
 #ifndef MUSTER_CLI_LAST_APPLIED_H
 #define MUSTER_CLI_LAST_APPLIED_H
@@ -10,13 +10,13 @@
 
 #define ANNOTATION_LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 
-/* Puts what the file said into object's annotations. */
+/* Adds the file's contents to object's annotations. */
 void last_applied_set(struct arena *a, struct json *object, const struct json *said);
-/* Whether found is what the file says: it says the same as at the last time, and found (which has
- * more: defaults, status) still has all of config, which is the file as the server reads it. */
+/* Whether found matches the file: the file is the same as last time, and found (which has more:
+ * defaults, status) still contains all of config, which is the file as the server decodes it. */
 bool last_applied_is_current(struct arena *a, const struct json *found, const struct json *said,
                              const struct json *config);
-/* Makes patch also remove what the file said the last time and says no more. */
+/* Makes patch also remove what was in the file last time and no longer is. */
 void last_applied_add_removals(struct arena *a, struct json *patch, const struct json *found,
                                const struct json *said);
 

@@ -17,7 +17,7 @@ struct live {
     struct cache *caches[JOB_KINDS_LIMIT];
     struct clock_timer *timer;
     bool changed, urgent, stopped;
-    char typed[256]; /* not looked at yet */
+    char typed[256]; /* not processed yet */
     size_t typed_len;
     struct err *err;
 };
@@ -53,7 +53,7 @@ static void on_trouble(void *arg, const struct err *err)
     struct live *l = arg;
 
     if (err->reason != ERR_FORBIDDEN && err->reason != ERR_BAD_REQUEST)
-        return; /* it comes back */
+        return; /* it will be retried */
     err_set(l->err, err->reason, "%s", err->text);
     loop_stop(l->loop);
 }
@@ -85,7 +85,7 @@ static const struct {
                  {"\033[5~", LIVE_KEY_PAGE_UP}, {"\033[6~", LIVE_KEY_PAGE_DOWN},
                  {"\033OA", LIVE_KEY_UP},       {"\033OB", LIVE_KEY_DOWN}};
 
-/* The key at the beginning of text, and how many bytes it takes. */
+/* The key at the start of text, and how many bytes it takes. */
 static size_t read_key(const char *text, size_t len, int *ret)
 {
     for (size_t i = 0; i < ELEMS(sequences); i++) {
@@ -100,7 +100,7 @@ static size_t read_key(const char *text, size_t len, int *ret)
     return 1;
 }
 
-/* One at a time, with a drawing between: a key means what is on the screen. */
+/* One at a time, with a drawing in between: a key refers to what is on the screen. */
 static void take_key(struct live *l)
 {
     int key;
@@ -119,7 +119,7 @@ static void on_input(void *arg, unsigned events)
 {
     struct live *l = arg;
     size_t room = sizeof(l->typed) - l->typed_len;
-    char spare[64]; /* what is typed ahead of a full buffer is lost */
+    char spare[64]; /* what is typed beyond a full buffer is lost */
     ssize_t len = room ? read(STDIN_FILENO, l->typed + l->typed_len, room)
                        : read(STDIN_FILENO, spare, sizeof(spare));
 
@@ -132,7 +132,7 @@ static void on_input(void *arg, unsigned events)
     loop_stop(l->loop);
 }
 
-/* --- the course of it ------------------------------------------------------------------- */
+/* --- running ---------------------------------------------------------------------------- */
 
 static int open_caches(struct live *l, struct err *err)
 {

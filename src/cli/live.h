@@ -1,6 +1,6 @@
 /*
- * live.h - what is drawn anew when jobs change, after a time, or at a key, until Ctrl-C. Changes
- * come in bursts: between two drawings there is a pause, but not after a key.
+ * live.h - redraws when jobs change, after a time, or at a key, until Ctrl-C. Changes come in
+ * bursts: there is a pause between two drawings, except after a key.
  */
 #ifndef MUSTER_CLI_LIVE_H
 #define MUSTER_CLI_LIVE_H
@@ -9,7 +9,7 @@
 
 struct live;
 
-/* Characters stand for themselves. */
+/* Characters are their own codes. */
 enum live_key {
     LIVE_KEY_ESCAPE = 27,
     LIVE_KEY_UP = 256,
@@ -22,9 +22,9 @@ enum live_key {
 
 struct live_options {
     struct session *session;
-    const char *ns, *labels; /* of the jobs that are watched; ns NULL: all */
-    int64_t every_ms;        /* also drawn after this time; 0: only when something changed */
-    /* What it asks the session for lives until it returns. */
+    const char *ns, *labels; /* of the watched jobs; ns NULL: all */
+    int64_t every_ms;        /* also redrawn after this time; 0: only on changes */
+    /* The session's answers live until it returns. */
     int (*draw)(void *arg, struct live *live, struct err *err);
     void (*key)(void *arg, struct live *live, int key); /* NULL: keys are not read */
     void *arg;

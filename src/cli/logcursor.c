@@ -20,7 +20,7 @@ void logcursor_reopen(struct logcursor *c)
     c->skip = c->at_stamp;
 }
 
-/* Order of two UTC stamps whose fractions may differ in length: "...05Z" < "...05.1Z" <
+/* Compares two UTC stamps whose fractions may differ in length: "...05Z" < "...05.1Z" <
  * "...05.12Z". */
 static int compare_stamps(const char *a, const char *b)
 {
@@ -53,7 +53,7 @@ static void take_line(struct logcursor *c, const char *line, size_t len, logcurs
     char stamp[TIME_TEXT_SIZE] = "";
     size_t stamp_len = blank ? (size_t)(blank - line) : 0;
 
-    if (!blank || stamp_len >= sizeof(stamp)) { /* no stamp: not ours to judge */
+    if (!blank || stamp_len >= sizeof(stamp)) { /* no stamp: passed on as it is */
         fn(arg, "", line, len);
         return;
     }

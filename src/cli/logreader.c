@@ -1,4 +1,4 @@
-/* logreader.c - see logreader.h. Prints and nothing else: what to read is its owner's to decide. */
+/* logreader.c - see logreader.h. Only prints: its owner decides what to read. */
 #include "cli/logreader.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void add_line(void *arg, const char *stamp, const char *line, size_t len)
     struct logreader *r = arg;
     size_t at;
 
-    /* one that takes too long to look at is shown */
+    /* one that takes too long to match is shown */
     if (r->options.match && line_match_test(r->options.match, line, len, &at) == 0)
         return;
     buf_adds(&r->out, r->options.prefix);
@@ -57,7 +57,7 @@ static void add_line(void *arg, const char *stamp, const char *line, size_t len)
     buf_addc(&r->out, '\n');
 }
 
-/* Nobody reads us any more: like any program at the end of a closed pipe, leave without a word. */
+/* Our reader is gone: exit silently, like any program on a closed pipe. */
 static void flush(struct logreader *r)
 {
     if (r->out.len == 0)
@@ -94,7 +94,7 @@ static void on_end(void *arg, const struct api_reply *reply)
                (!r->options.follow && (reply->status == 503 || reply->status == 504))) {
         status_to_err(reply->status, reply->body, reply->body_len, &err);
         finish(r, &err);
-    } else { /* not started yet, which a kubelet tells as 404, or the daemon went away */
+    } else { /* not started yet, which a kubelet reports as 404, or the daemon went away */
         connect_later(r);
     }
 }
@@ -105,7 +105,7 @@ static void add_parameter(struct buf *path, const char *name, const char *value)
     percent_encode(path, value);
 }
 
-/* uid is our own server's: the log of this attempt and of no other that has its name by now. */
+/* uid is only for our own server: the log of exactly this attempt. */
 static void build_path(struct logreader *r, struct buf *path)
 {
     struct arena scratch = ARENA_INIT(PATH_LIMIT_BYTES);

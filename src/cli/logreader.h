@@ -1,6 +1,6 @@
 /*
- * logreader.h - one container's log of one attempt, printed to stdout line by line. It reconnects
- * by itself, from where it was, until the log is complete.
+ * logreader.h - prints one container's log of one attempt to stdout, line by line. It reconnects by
+ * itself, from where it was, until the log is complete.
  */
 #ifndef MUSTER_CLI_LOGREADER_H
 #define MUSTER_CLI_LOGREADER_H
@@ -12,22 +12,22 @@ struct logreader;
 
 struct logreader_options {
     struct session *session;
-    const char *ns, *pod, *uid, *container; /* kept, not copied */
-    const char *prefix;                     /* before each line, with its colours; "" for none */
+    const char *ns, *pod, *uid, *container; /* borrowed */
+    const char *prefix;                     /* before each line, including colours; or "" */
     bool follow, timestamps;
     struct line_match *match; /* only lines that match; NULL: all */
-    bool raw;                 /* to a terminal, too, as the program wrote it */
-    bool previous;            /* the run, or the pod of that name, before this one */
-    bool by_attempt;          /* in place of uid: that of the replica's attempts */
+    bool raw;                 /* unmodified even on a terminal */
+    bool previous;            /* the previous run, or the previous pod of that name */
+    bool by_attempt;          /* instead of uid: that attempt of the replica */
     int64_t attempt;
     int64_t tail_lines;            /* -1: all */
     const char *since;             /* only lines from this time on, RFC 3339; NULL: all */
-    const struct logreader *after; /* not begun before this one is done; NULL: at once */
-    /* Whether the container is known to have ended: only then is an ended stream the end of the
+    const struct logreader *after; /* wait until this one is done; or NULL */
+    /* Whether the container is known to have ended: only then is the end of a stream the end of the
      * log. */
     bool (*is_over)(void *arg, const struct logreader *r);
-    /* The log is complete, or err says why it never will be (ERR_NOT_FOUND: its pod is gone). Once.
-     * The reader may not be freed inside. */
+    /* The log is complete, or err says why it never will be (ERR_NOT_FOUND: its pod is gone).
+     * Called once; must not free the reader. */
     void (*on_done)(void *arg, struct logreader *r, const struct err *err);
     void *arg;
 };
@@ -39,13 +39,13 @@ struct logreader {
     struct api_stream *stream;
     struct clock_timer *timer;
     struct buf out;
-    int64_t delay_ms; /* before the next attempt to connect */
+    int64_t delay_ms; /* before the next connection attempt */
     bool tamed, done;
 };
 
 /* NULL: out of memory. */
 struct logreader *logreader_new(const struct logreader_options *options) must_check;
-/* When the one it comes after is done. */
+/* Call it when the one before it is done. */
 void logreader_begin(struct logreader *r);
 void logreader_free(struct logreader *r);
 

@@ -4,7 +4,7 @@
 
 #include "base/version.h"
 
-/* Text as roff takes it literally. */
+/* Escapes text for roff. */
 static void add_text(struct buf *out, const char *text)
 {
     bool line_begins = true;
@@ -58,9 +58,12 @@ static void write_command(const struct command *c, struct buf *out)
     buf_addf(out, ".SH SYNOPSIS\n.B muster %s\n", c->name);
     add_text(out, c->args);
     buf_adds(out, c->options ? " [OPTIONS]\n" : "\n");
-    if (c->help) {
+    if (c->examples) {
         buf_adds(out, ".SH DESCRIPTION\n.nf\n");
-        add_text(out, c->help);
+        add_text(out, c->examples);
+        if (c->help)
+            buf_addc(out, '\n');
+        add_text(out, c->help ? c->help : "");
         buf_adds(out, ".fi\n");
     }
     if (c->options)

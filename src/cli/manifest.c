@@ -1,4 +1,4 @@
-/* manifest.c - see manifest.h. Reads one file; talks to no server. */
+/* manifest.c - see manifest.h. Reads files; talks to no server. */
 #include "cli/manifest.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@
 #include "loop/file.h"
 
 struct loader {
-    const struct kind *kind; /* of the object that is being checked */
+    const struct kind *kind; /* of the object being checked */
     const struct json *object;
     struct arena *arena;
     const struct talk *talk;
@@ -26,7 +26,7 @@ struct loader {
     struct manifest *m;
 };
 
-/* --- showing where --- */
+/* --- locations --- */
 
 static const char *line_text(const struct manifest *m, unsigned line, size_t *ret_len)
 {
@@ -81,8 +81,7 @@ static const char *find_key(const char *line, size_t len, const char *key, size_
     return NULL;
 }
 
-/* End of a plain value: before " #", a closing bracket or comma of a flow collection, and blanks.
- */
+/* The end of a plain value: before " #", a bracket or comma of a flow collection, and blanks. */
 static size_t value_end(const char *line, size_t len, size_t from)
 {
     size_t end = from;
@@ -113,7 +112,7 @@ void manifest_caret(const char *line, size_t len, const char *field, unsigned *r
         for (end++; end < len && (line[end] == ' ' || line[end] == '\t'); end++)
             ;
         if (end < len &&
-            line[end] != '#') { /* the value; otherwise it is below, and the key must do */
+            line[end] != '#') { /* the value; otherwise it is below, and the key is marked */
             at = end;
             end = value_end(line, len, at);
         } else {
@@ -152,7 +151,7 @@ static void problem(struct loader *l, unsigned line, const char *field, const ch
     l->m->problems++;
 }
 
-/* --- a path in an object --- */
+/* --- paths in objects --- */
 
 static const struct json *step_into(const struct json *v, const char **path)
 {
@@ -180,8 +179,7 @@ static const struct json *step_into(const struct json *v, const char **path)
     return json_get(v, key);
 }
 
-/* The line of the deepest part of the path that is there: for a missing field, of what should hold
- * it. */
+/* The line of the deepest existing part of the path: for a missing field, of its parent. */
 static unsigned line_of(const struct json *object, const char *path)
 {
     unsigned line = object->line;
@@ -196,7 +194,7 @@ static unsigned line_of(const struct json *object, const char *path)
 
 /* --- checking --- */
 
-/* Errors of the parsers begin with "YAML, line 3, column 7: ": shown as file:3:7 and under a caret
+/* Parser errors start with "YAML, line 3, column 7: ": shown as file:3:7 and with a caret
  * instead. */
 static void say_parse_error(struct loader *l, const struct err *e)
 {
@@ -229,7 +227,7 @@ static void say_causes(struct loader *l, const struct json *object, const struct
         talk_hint(l->talk, "%s", e->hint);
 }
 
-/* The field of the table that a misspelt path seems to mean; NULL: none is near. */
+/* The known field that a misspelt path probably means, or NULL. */
 static const char *meant_field(const struct kind *k, const char *path)
 {
     const struct field *fields = k->fields, *f;
@@ -253,7 +251,7 @@ static const char *meant_field(const struct kind *k, const char *path)
     return near.best;
 }
 
-/* Warnings begin with the field, or with: unknown field "FIELD". */
+/* Warnings start with the field, or with: unknown field "FIELD". */
 static void on_warning(void *arg, const char *text)
 {
     static const char unknown[] = "unknown field \"";
@@ -282,10 +280,10 @@ static void on_duplicate(void *arg, const char *key, unsigned line)
               key);
 }
 
-/* A slip of the finger; two kinds that merely have most letters in common are not meant. */
+/* A typo; kinds that merely have most letters in common are not suggested. */
 #define KIND_SLIP_EDITS 2
 
-/* Our own first: those are what people come here with. */
+/* Our own first: those are what people usually mean. */
 static const char *known_kinds(struct loader *l)
 {
     struct buf list = BUF_INIT(4096);
@@ -374,8 +372,8 @@ static void copy_names(struct loader *l, struct json *to, const struct json *fro
                  json_clone(l->arena, json_at(from, "metadata", names[i])));
 }
 
-/* On one machine the program is a file beside the manifest, not something inside an image. Said
- * outside the template, which stays as the file has it. */
+/* On a single machine the program is a file next to the manifest, not something inside an image.
+ * Set outside the template, which stays as in the file. */
 static void set_folder(struct loader *l, const struct kind *k, struct json *object)
 {
     struct json *metadata = json_get_mut(object, "metadata"), *annotations;
@@ -446,7 +444,7 @@ static void check_object(struct loader *l, struct json *object)
     add_object(l, k, object, said, config);
 }
 
-/* A List holds objects, itself it is none. */
+/* A List contains objects, but is not one. */
 static void check_document(struct loader *l, struct json *document)
 {
     struct json *next;
@@ -510,7 +508,7 @@ static int find_folder(struct loader *l, const char *file, struct err *err)
     return l->m->folder ? 0 : err_set(err, ERR_INTERNAL, "out of memory");
 }
 
-/* An array of documents, whichever language they are written in. */
+/* An array of documents, in either language. */
 static struct json *parse(struct loader *l, struct err *err)
 {
     const struct manifest *m = l->m;
@@ -519,7 +517,7 @@ static struct json *parse(struct loader *l, struct err *err)
 
     if (m->text[start] != '{' && m->text[start] != '[')
         return yaml_parse(l->arena, m->text, m->len, on_duplicate, l, err);
-    /* Documents of YAML may be written like JSON, with --- between them. */
+    /* YAML documents may look like JSON, separated by ---. */
     if (strstr(m->text, "\n---"))
         return yaml_parse(l->arena, m->text, m->len, on_duplicate, l, err);
     one = json_parse_reporting(l->arena, m->text, m->len, on_duplicate, l, err);
@@ -530,7 +528,7 @@ static struct json *parse(struct loader *l, struct err *err)
     return all;
 }
 
-/* Each object of the text: checked, said what is wrong with it, or added. */
+/* Each object in the text: checked, and either reported or added. */
 static int check_text(struct loader *l, struct err *err)
 {
     auto_err parse_err = ERR_INIT;
@@ -544,7 +542,7 @@ static int check_text(struct loader *l, struct err *err)
         return err_set(err, ERR_TOO_LARGE, "%s holds more than %d documents", l->m->file,
                        MANIFEST_OBJECTS_LIMIT);
     for (struct json *d = json_first_mut(documents); d; d = next) {
-        next = d->next; /* the objects are taken out of the array one by one */
+        next = d->next; /* objects are moved out of the array one by one */
         check_document(l, d);
     }
     return 0;

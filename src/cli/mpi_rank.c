@@ -1,9 +1,9 @@
 /*
- * mpi_rank.c - `muster mpi-rank PROGRAM...`: a rank's side of mpi_ranks.h. It is recognised before
- * options are looked at: all of them are the program's.
+ * mpi_rank.c - `muster mpi-rank PROGRAM...`: the rank's side of mpi_ranks.h. It is recognized
+ * before options are parsed: all of them are the program's.
  *
- * mpirun's signals go to the rank's whole group, so the program gets them without us: we only must
- * not die of them before it has. It dies with us, and we end as it did.
+ * mpirun's signals go to the rank's whole process group, so the program gets them directly: we only
+ * must not die of them before it. It dies with us, and we end the way it did.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -20,7 +20,7 @@
 #include "cli/mpi_ranks.h"
 
 #define WORD_SIZE 254
-#define EXIT_NOT_TOLD 1 /* how the program ended is not known to anybody */
+#define EXIT_NOT_TOLD 1 /* how the program ended is unknown */
 #define EXIT_NOT_STARTED 127
 
 static const char *first_of(const char *const *variables, const char *otherwise)
@@ -55,7 +55,7 @@ static bool tell(int fd, const char *line, int len)
     return len > 0 && send(fd, line, (size_t)len, MSG_NOSIGNAL) == len;
 }
 
-/* The connection by which the end will be told; -1 with a sentence on stderr. */
+/* The connection for reporting the end; -1 with a message on stderr. */
 static int report_start(void)
 {
     static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", NULL};

@@ -1,7 +1,8 @@
 /*
- * mpi_ranks.c - the launcher's side of mpi_ranks.h. A connection says `KEY WHO RANK HOST` and, when
- * its program has ended, `CODE`, which is answered with one byte. WHO tells ranks apart that
- * have one number: those of another MPI_Comm_spawn. A rank that mpirun starts again counts anew.
+ * mpi_ranks.c - the launcher's side of mpi_ranks.h. A connection sends `KEY WHO RANK HOST` and,
+ * when its program has ended, `CODE`, which is acknowledged with one byte. WHO distinguishes ranks
+ * with the same number, from different MPI_Comm_spawn calls. A rank restarted by mpirun counts
+ * anew.
  */
 #include "cli/mpi_ranks.h"
 
@@ -22,20 +23,20 @@
 #define LINE_SIZE 600 /* a key of 36, two names of 253 */
 #define NAME_SIZE 254
 #define EVENTS_AT_ONCE 64
-#define STRANGERS_LIMIT 256 /* connections that have not shown the key; the oldest makes room */
+#define STRANGERS_LIMIT 256 /* connections without the key yet; the oldest is dropped */
 #define EXIT_KILLED 137
 
 struct rank {
     int number, code;
     bool ended;
-    uint64_t failed_as; /* the how manieth; 0: it has not */
+    uint64_t failed_as; /* order of failure; 0: it has not failed */
     char host[NAME_SIZE];
 };
 
 struct link {
     struct link *next, **at;
     int fd;
-    struct rank *rank; /* NULL: it has not shown the key */
+    struct rank *rank; /* NULL: no key yet */
     size_t len;
     char line[LINE_SIZE];
 };
@@ -92,7 +93,7 @@ static void take_connection(struct mpi_ranks *r, int fd)
         drop_oldest_stranger(r);
 }
 
-/* --- what they say --------------------------------------------------------------------- */
+/* --- messages -------------------------------------------------------------------------- */
 
 static struct rank *rank_of(struct mpi_ranks *r, const char *who)
 {
@@ -132,7 +133,7 @@ static void end(struct mpi_ranks *r, struct rank *rank, int code)
     rank->failed_as = code ? ++r->failures : 0;
 }
 
-/* False: the connection has served its purpose. */
+/* False: the connection is no longer needed. */
 static bool take_line(struct mpi_ranks *r, struct link *l)
 {
     if (!l->rank)
@@ -181,7 +182,7 @@ void mpi_ranks_serve(struct mpi_ranks *r)
                 read_link(r, events[i].data.ptr);
             else
                 knocked = true;
-        /* behind them all: a newcomer may push an older one out */
+        /* after all of them: a new one may displace an older one */
         while (knocked && (fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0)
             take_connection(r, fd);
     }
@@ -222,7 +223,7 @@ bool mpi_ranks_failure(struct mpi_ranks *r, struct mpi_end *ret)
 
 /* --- life ------------------------------------------------------------------------------ */
 
-/* As others reach this host. */
+/* The address at which others reach this host. */
 static int own_address(char out[NAME_SIZE], struct err *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
@@ -244,7 +245,7 @@ static int own_address(char out[NAME_SIZE], struct err *err)
 
 static int open_listener(struct mpi_ranks *r, bool one_machine, struct err *err)
 {
-    /* One that cannot be accepted for now must not keep us busy. */
+    /* Edge-triggered: a connection that cannot be accepted for now must not cause a busy loop. */
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};
     char address[NAME_SIZE] = "127.0.0.1", where[2 * NAME_SIZE];
     unsigned port;

@@ -1,6 +1,6 @@
 /*
  * mpi_wait.c - see mpi_wait.h. One watch per worker: the launcher's role names the pods, and a list
- * of named pods is allowed only one at a time.
+ * restricted to a name is allowed only one at a time.
  */
 #include "cli/mpi_wait.h"
 
@@ -26,7 +26,7 @@ struct waiting {
     struct worker *workers;
     size_t ready;
     bool timed_out;
-    struct clock_timer *forbidden; /* since the server last refused, until it lets us */
+    struct clock_timer *forbidden; /* since the server first refused, until it permits it */
     bool barred;
     enum err_reason said;
     struct mpi_workers *found;
@@ -37,7 +37,7 @@ struct worker {
     const char *name;
     struct reflector *reflector;
     bool ready;
-    const char *why; /* it is not, in the arena */
+    const char *why; /* why it is not ready, in the arena */
 };
 
 /* --- one worker ------------------------------------------------------------------------ */
@@ -95,7 +95,7 @@ static bool is_ready(const struct json *pod)
     return !object_is_deleting(pod) && object_condition_is(pod, "Ready");
 }
 
-/* The container the manifest means; by name where there are several. */
+/* The manifest's worker container; by name if there are several. */
 static const char *choose_container(struct arena *a, const struct json *pod)
 {
     static const char *const names[] = {"worker", "mpi-worker"};
@@ -243,7 +243,7 @@ struct asking {
     bool over, denied;
 };
 
-/* One that cannot be asked about is left to mpirun, which will see. */
+/* If it cannot be determined, it is left to mpirun. */
 static void on_review(void *arg, const struct json *review, const struct err *err)
 {
     struct asking *a = arg;
@@ -253,7 +253,7 @@ static void on_review(void *arg, const struct json *review, const struct err *er
     loop_stop(a->loop);
 }
 
-/* Before mpirun, which says of a remote shell that failed only that it is one of many things. */
+/* Before mpirun, which only says that a failed remote shell could mean many things. */
 static int check_exec(struct waiting *all, struct transport *t, struct err *err)
 {
     struct asking ask = {.loop = all->loop};

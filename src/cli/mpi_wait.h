@@ -5,20 +5,20 @@
 #include "cli/talk.h"
 #include "client/kubeconfig.h"
 
-/* A role that was just made may not count yet; after that it does not. */
+/* A new role may not be effective yet; after this it will not be. */
 #define MPI_FORBIDDEN_SECONDS 10
 
 struct mpi_wait {
     const struct client_config *config;
     const char *ns;
-    const char *const *workers; /* names of pods */
+    const char *const *workers; /* pod names */
     size_t workers_len;
     int64_t timeout_seconds;
     bool by_ssh;       /* the right to pods/exec is not needed */
     struct talk *talk; /* what is in the way is said at once, once */
 };
 
-/* What was learnt of workers that are ready. */
+/* What was learned about the ready workers. */
 struct mpi_workers {
     bool one_machine;       /* they share a network that is only this machine's own */
     const char *container;  /* to start MPI in, in the arena; NULL: the only one */

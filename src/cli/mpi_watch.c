@@ -1,5 +1,5 @@
-/* mpi_watch.c - see mpi_watch.h. Only stderr passes through us; what ranks print goes its own way.
- */
+/* mpi_watch.c - see mpi_watch.h. Only stderr passes through us; the ranks' output goes its own
+ * way. */
 #include "cli/mpi_watch.h"
 
 #include <errno.h>
@@ -26,17 +26,17 @@ static const int passed_on[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 
 struct mpirun {
     pid_t pid;
-    int errors, signals; /* its stderr; what comes for us */
+    int errors, signals; /* its stderr; our own signals */
     struct mpi_ranks *ranks;
     bool over;
-    int64_t lost_since_ms; /* 0: they are not */
-    int told;              /* signals that were to end it */
+    int64_t lost_since_ms; /* 0: they are not lost */
+    int told;              /* termination signals sent */
     int status;
     struct mpi_words words;
 };
 
-/* In a group of its own: a signal for the whole of ours would come twice, and the second time
- * mpirun does not clean up. */
+/* In its own process group: otherwise a signal to our group would arrive twice, and mpirun does not
+ * clean up on the second. */
 static _Noreturn void become(const char *path, const char *const *argv, int err_fd, pid_t parent)
 {
     sigset_t none;
@@ -70,7 +70,7 @@ static int start(struct mpirun *m, const char *path, const char *const *argv)
     return m->pid < 0 ? -errno : 0;
 }
 
-/* Each rank has a connection. mpirun keeps the limit it was given. */
+/* Each rank has a connection. mpirun keeps its original limit. */
 static void allow_many_files(void)
 {
     struct rlimit limit;
@@ -103,7 +103,7 @@ static void pass_signals(struct mpirun *m)
 
     while (read(m->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
         if (info.ssi_signo != SIGCHLD && !m->over)
-            (void)kill(m->pid, (int)info.ssi_signo); /* not reaped: the number is its own */
+            (void)kill(m->pid, (int)info.ssi_signo); /* not reaped: the pid is its own */
     if (!m->over && waitpid(m->pid, &m->status, WNOHANG) == m->pid)
         m->over = true;
 }
@@ -116,7 +116,7 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Ends an mpirun that waits for ranks which are gone. Answers how long to wait; -1: for ever. */
+/* Ends an mpirun that waits for lost ranks. Returns how long to wait; -1: forever. */
 static int give_up(struct mpirun *m)
 {
     int64_t now = now_ms(), left;
@@ -135,7 +135,7 @@ static int give_up(struct mpirun *m)
     return END_MS;
 }
 
-/* Its stderr may be held open by what it left behind; that is not waited for. */
+/* Its stderr may be held open by leftovers, which are not waited for. */
 static void follow(struct mpirun *m)
 {
     while (!m->over) {
@@ -174,7 +174,7 @@ int mpi_watch_run(const char *path, const char *const *argv, struct mpi_ranks *r
     (void)close(m.signals);
     any = mpi_ranks_failure(ranks, &failed);
     if (m.told > 0)
-        m.status = 0; /* it is the ranks' end that tells */
+        m.status = 0; /* the ranks' results count */
     code = WIFSIGNALED(m.status) ? 128 + WTERMSIG(m.status) : WEXITSTATUS(m.status);
     *ret_cause = WIFSIGNALED(m.status) ? NULL
                                        : mpi_words_cause(&m.words, a, any ? &failed : NULL, &code);

@@ -1,5 +1,5 @@
-/* mpi_words.c - what mpirun says when it fails (mpi_watch.h). Its boxes stand between two lines of
- * dashes; ranks' own words stand before them. Pure. */
+/* mpi_words.c - mpirun's messages when it fails (mpi_watch.h). Its boxes are between two lines of
+ * dashes; the ranks' own output comes before. Pure. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static void swap_boxes(struct mpi_words *w)
     buf_clear(&w->box);
 }
 
-/* Words with one space between them. */
+/* Joins words by single spaces. */
 static void add_words(struct buf *out, const char *line)
 {
     while (*line) {
@@ -45,8 +45,8 @@ static void add_words(struct buf *out, const char *line)
     }
 }
 
-/* "[HOST:PID] PMIX ERROR: ...", which Open MPI 4 says of every rank it does not mind; and what it
- * says of its own remote shell. */
+/* "[HOST:PID] PMIX ERROR: ...", which Open MPI 4 prints for every rank it ignores; and messages
+ * about its own remote shell. */
 static bool is_of_mpi(const char *line)
 {
     return line[0] == '[' &&
@@ -82,9 +82,9 @@ void mpi_words_feed(struct mpi_words *w, const char *data, size_t len)
             w->line[w->line_len++] = data[i];
 }
 
-/* "... Process name: [[9642,1],2] Exit code: 3" (of Open MPI 5, [prterun-HOST-681@1,2]): the rank's
- * own words say more than the box. The very last may be another's, which was stopped in the middle
- * of its own. */
+/* "... Process name: [[9642,1],2] Exit code: 3" (in Open MPI 5, [prterun-HOST-681@1,2]): the rank's
+ * own output says more than the box. The very last line may be another rank's, stopped in the
+ * middle of its own. */
 static const char *rank_failed(const struct mpi_words *w, struct arena *a, const char *box)
 {
     const char *name = strstr(box, "Process name: ["), *code = strstr(box, "Exit code: ");
@@ -99,7 +99,7 @@ static const char *rank_failed(const struct mpi_words *w, struct arena *a, const
                         atoi(code + strlen("Exit code: ")), *said ? "; it last said: " : "", said);
 }
 
-/* The one who saw it end. */
+/* As reported by the rank's parent. */
 static const char *rank_ended(const struct mpi_words *w, struct arena *a, const struct mpi_end *end)
 {
     struct last_words ranks = w->ranks;
@@ -135,7 +135,7 @@ const char *mpi_words_cause(const struct mpi_words *w, struct arena *a,
         *code = failed->code;
     else if (*code == 0 && !unstarted)
         return NULL;
-    /* A rank that was killed may be mpirun's own victim: what it has to say is the cause then. */
+    /* A killed rank may be mpirun's own victim: then mpirun's message is the cause. */
     if (failed && !unstarted && (!box || rank || !exit_by_signal(failed->code)))
         return rank_ended(w, a, failed);
     if (rank || !box)

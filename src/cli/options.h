@@ -1,6 +1,6 @@
 /*
- * options.h - options of a command, by table. An entry says where in the command's own struct its
- * value goes; the struct starts as a copy of the command's defaults.
+ * options.h - a command's options, by table. An entry says where in the command's own struct its
+ * value is stored; the struct starts as a copy of the command's defaults.
  */
 #ifndef MUSTER_CLI_OPTIONS_H
 #define MUSTER_CLI_OPTIONS_H
@@ -12,8 +12,8 @@ enum option_type {
     OPTION_FLAG,   /* bool */
     OPTION_TEXT,   /* const char * */
     OPTION_INT,    /* int64_t >= least */
-    OPTION_CHOICE, /* const char *, one of values[]; one that ends with = takes more behind it */
-    OPTION_LIST,   /* struct option_list: may be given several times */
+    OPTION_CHOICE, /* const char *, one of values[]; one ending with = takes a value after it */
+    OPTION_LIST,   /* struct option_list: repeatable */
 };
 
 #define OPTION_LIST_LIMIT 4096
@@ -35,7 +35,7 @@ struct option_spec {
 };
 
 /* clang-format off */
-/* After the doc come any further members. */
+/* Further members follow the doc. */
 #define OPTION_OF(kind, own, member, option, what, ...) \
     {.name = (option), .type = (kind), .offset = offsetof(own, member), \
      .value_name = (what), .doc = __VA_ARGS__}
@@ -45,15 +45,15 @@ struct option_spec {
 #define OPTION_OF_TEXT(...) OPTION_OF(OPTION_TEXT, __VA_ARGS__)
 /* clang-format on */
 
-/* A command line takes at most this many words that are not options. */
+/* Maximum number of words that are not options. */
 #define ARGS_LIMIT 1024
 
 struct args {
     const char *list[ARGS_LIMIT];
     size_t len;
-    size_t before_dashes; /* of the list stood before "--"; len when there was none */
+    size_t before_dashes; /* of the list before "--"; len without one */
     bool dashes;          /* there was a "--" */
-    bool help;            /* -h or --help was among the options */
+    bool help;            /* -h or --help was given */
 };
 
 /* Options and other words may be mixed; "--" ends the options. */

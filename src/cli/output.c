@@ -77,7 +77,7 @@ void output_manifest(const char *format, const struct manifest *m)
     buf_release(&out);
 }
 
-/* "{.items[*].status.phase}", as kubectl has it, is ".status.phase" of each. */
+/* "{.items[*].status.phase}", kubectl's form, is ".status.phase" of each. */
 static const char *read_path(struct arena *a, const char *text)
 {
     static const char items[] = ".items[*]";
@@ -95,7 +95,7 @@ static int write_paths(struct buf *out, const char *text, const struct json *lis
     int r = 1;
 
     if (!path || !json_path_is_valid(path)) {
-        r = err_set(err, ERR_BAD_REQUEST, "'%s' is no JSONPath understood here", text);
+        r = err_set(err, ERR_BAD_REQUEST, "'%s' is not a supported JSONPath", text);
         err_hint(err, "like -o jsonpath=.status.phase, which is printed of each");
     }
     json_each (item, json_get(list, "items")) {

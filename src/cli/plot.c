@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GUTTER 10u /* for the numbers at the left */
+#define GUTTER 10u /* for the numbers on the left */
 
 struct range {
     double from, to;
@@ -19,7 +19,7 @@ struct canvas {
     struct range x, y;
 };
 
-/* Text of others without anything that moves the cursor. */
+/* Untrusted text without cursor movements. */
 static void add_text(struct buf *out, const char *text)
 {
     for (; *text; text++)
@@ -92,7 +92,7 @@ static void widen(struct range *r, double v)
     r->to = v > r->to ? v : r->to;
 }
 
-/* A flat curve lies in the middle. */
+/* Centers a flat curve. */
 static void settle(struct range *r)
 {
     if (r->from > r->to)
@@ -142,7 +142,7 @@ static void write_row(struct buf *out, const struct canvas *c, const struct plot
         buf_addf(out, "%*s", (int)GUTTER, "");
     buf_adds(out, "│");
     while (end && !c->dots[row][end - 1])
-        end--; /* no blanks at the end of a line */
+        end--; /* no trailing blanks */
     for (unsigned i = 0; i < end; i++) {
         if (c->dots[row][i] && c->owner[row][i] != owner) {
             owner = c->owner[row][i];

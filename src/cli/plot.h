@@ -1,5 +1,5 @@
-/* plot.h - curves as text: braille dots, two by four to a character, with numbers at the axes.
- * Pure but for the buffer. */
+/* plot.h - curves as text: braille dots, two by four per character, with numbers at the axes.
+ * Pure. */
 #ifndef MUSTER_CLI_PLOT_H
 #define MUSTER_CLI_PLOT_H
 
@@ -13,14 +13,14 @@ struct plot_line {
     const char *name;  /* for the legend; control characters become blanks */
     const char *color; /* an escape sequence, "" for none */
     const double *x, *y;
-    size_t len; /* y that is not finite is a gap */
+    size_t len; /* non-finite y is a gap */
 };
 
 struct plot {
     const char *title;
     const struct plot_line *lines;
     size_t lines_len;
-    unsigned width, height; /* in characters, of everything but title and legend */
+    unsigned width, height; /* in characters, without title and legend */
     const char *plain;      /* ends a colour; "" without colours */
 };
 

@@ -8,8 +8,9 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "cli/program_path.h"
 
-/* Leaves room for what names of pods add. */
+/* Leaves room for what pod names add. */
 #define NAME_LIMIT 40
 
 struct line {
@@ -54,7 +55,7 @@ static bool is_python(const char *word)
     return strncmp(name, "python", 6) == 0 && strspn(name + 6, "0123456789.") == strlen(name + 6);
 }
 
-/* What an interpreter is to run is more telling than the interpreter. */
+/* What an interpreter runs is more telling than the interpreter. */
 static const char *telling_word(const char *const *command, size_t len, bool *ret_is_module)
 {
     bool runs_others = is_python(command[0]) || strcmp(base_of(command[0]), "sh") == 0 ||
@@ -100,7 +101,7 @@ const char *run_line_name(struct arena *a, const char *const *command, size_t le
 
 /* --- the container --- */
 
-/* Taken as it is: in a manifest "$(" begins a reference, and "$$" is a "$". */
+/* Taken literally: in a manifest "$(" starts a reference, and "$$" is a "$". */
 static const char *literal(struct arena *a, const char *value)
 {
     struct buf out = BUF_INIT(1024 * 1024);
@@ -143,7 +144,7 @@ static bool is_set(const struct run_line_options *o, const char *name)
     return false;
 }
 
-/* JSON has no other text, and would have U+FFFD instead. */
+/* JSON has no other text, and would contain U+FFFD instead. */
 static int check_text(const char *what, const char *text, struct err *err)
 {
     size_t left = strlen(text), n;
@@ -173,7 +174,7 @@ static int check_words(struct line *l, struct err *err)
     return rc;
 }
 
-/* `python` means the caller's, which the daemon's PATH may not find. */
+/* `python` means the caller's, which the daemon's PATH may not have. */
 static int append_own_environment(struct line *l, struct json *list, struct err *err)
 {
     static const char *const names[] = {"PATH",       "VIRTUAL_ENV", "CONDA_PREFIX",
@@ -236,7 +237,7 @@ static void add_resources(struct line *l, struct json *container)
         json_set(l->arena, container, "resources", resources);
 }
 
-/* NAME:PATH or /DIR:PATH, with :ro behind it for read only */
+/* NAME:PATH or /DIR:PATH, with :ro appended for read-only */
 static int add_volume(struct line *l, struct json *pod, struct json *container, size_t i,
                       struct err *err)
 {
@@ -269,7 +270,7 @@ static int add_volume(struct line *l, struct json *pod, struct json *container, 
     return 0;
 }
 
-/* The container of a new replica spec, which is put into the list. */
+/* The container of a new replica spec, which is added to the list. */
 static struct json *add_replicas(struct line *l, struct json *list, const char *container_name,
                                  const char *restart_policy, struct json **ret_pod)
 {
@@ -292,7 +293,7 @@ static struct json *add_replicas(struct line *l, struct json *list, const char *
 
 /* --- the kinds --- */
 
-/* torchrun starts Python itself; of what it cannot pass on to it, it starts the whole command. */
+/* torchrun starts Python itself; for anything it cannot pass on, it starts the whole command. */
 static void set_torchrun(struct line *l, struct json *spec, struct json *container)
 {
     struct json *config = json_make_object(l->arena, spec, "torchrunConfig");
@@ -370,10 +371,33 @@ static int add_labels(struct line *l, struct json *metadata, struct err *err)
     return 0;
 }
 
+bool run_line_uses_python3(struct arena *a, const struct run_line_options *o,
+                           const char *const *command, bool here)
+{
+    return here && strcmp(command[0], "python") == 0 && !is_set(o, "PATH") &&
+           !program_find(a, "python") && program_find(a, "python3");
+}
+
+static const char *const *with_python3(struct arena *a, const char *const *command, size_t len)
+{
+    const char **copy = arena_alloc(a, (len + 1) * sizeof(*copy));
+
+    if (!copy)
+        return command;
+    memcpy(copy, command, len * sizeof(*copy));
+    copy[0] = "python3";
+    return copy;
+}
+
 struct json *run_line_job(struct arena *a, const struct run_line_options *o, const char *name,
                           const char *const *command, size_t len, bool here, struct err *err)
 {
-    struct line l = {.arena = a, .options = o, .command = command, .len = len, .here = here};
+    bool python3 = run_line_uses_python3(a, o, command, here);
+    struct line l = {.arena = a,
+                     .options = o,
+                     .command = python3 ? with_python3(a, command, len) : command,
+                     .len = len,
+                     .here = here};
     struct json *job = json_new_object(a), *metadata, *pod, *container;
     int r;
 

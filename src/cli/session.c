@@ -1,5 +1,5 @@
-/* session.c - see session.h. One call at a time: a command line has nothing else to do meanwhile.
- */
+/* session.c - see session.h. One call at a time: a command line has nothing else to do
+ * meanwhile. */
 #include "cli/session.h"
 #include "cli/words.h"
 
@@ -37,9 +37,12 @@ static int own_kubeconfig(struct cli *cli, const char *dir, const char **ret, st
         return r;
     if (r == 0) {
         err_set(err, ERR_UNAVAILABLE, words("muster is not up (data folder %s)"), home.dir);
-        err_hint(err,
-                 words("start it with: muster up --detach; or --context NAME for a cluster of your "
-                       "kubeconfig"));
+        if (home_is_service_up(&cli->arena))
+            err_hint(err, words("the system service is up: use --dir %s, or export MUSTER_HOME=%s"),
+                     SERVICE_FOLDER, SERVICE_FOLDER);
+        else
+            err_hint(err, words("start it with: muster up --detach; or --context NAME for a "
+                                "cluster of your kubeconfig"));
         return -ENOENT;
     }
     *ret = home.kubeconfig_path;
@@ -66,7 +69,7 @@ int session_find_cluster(struct cli *cli, const struct session_options *options,
     return r ? r : client_config_login(&cli->arena, ret, -1, err);
 }
 
-/* A pod with an account of its own, whose programs act as that account. */
+/* Whether we are in a pod with its own account, whose programs act as that account. */
 static bool is_in_pod(const struct session_options *o)
 {
     return !o->dir && getenv("MUSTER_SERVER") && getenv("MUSTER_TOKEN");
@@ -118,7 +121,7 @@ void session_close(struct session *s)
     *s = (struct session){0};
 }
 
-/* --- waiting calls --- */
+/* --- blocking calls --- */
 
 struct answer {
     struct session *session;
@@ -172,7 +175,7 @@ struct fetch {
     bool done;
 };
 
-/* It does not even know the path, or keeps it from who may not ask for any. */
+/* It does not know the path, or hides it from unauthorized callers. */
 static bool is_foreign(const struct api_reply *reply)
 {
     static const char words[] = "cannot get path";
@@ -332,7 +335,7 @@ int session_list_jobs(struct session *s, const char *ns, const char *labels, str
     return 0;
 }
 
-/* A job of that very name is of another kind: it is named with its kind. */
+/* If a job of exactly that name has another kind, suggests it with its kind. */
 static void suggest_job(struct session *s, const char *name, struct err *err)
 {
     auto_err ignored = ERR_INIT;
@@ -373,7 +376,7 @@ bool session_kind_is_called(const struct kind *k, const char *word, size_t len)
     return false;
 }
 
-/* Of KIND/NAME the kind; any when only a name is given. */
+/* The kind in KIND/NAME; any for a bare name. */
 static int wanted_kind(const char *word, const struct kind **ret, const char **ret_name,
                        struct err *err)
 {
@@ -390,7 +393,8 @@ static int wanted_kind(const char *word, const struct kind **ret, const char **r
         buf_addf(&known, "%s%s", i ? ", " : "", job_kinds[i]->kind->singular);
     }
     if (!*ret) {
-        err_set(err, ERR_BAD_REQUEST, words("'%.*s' is no kind of job"), (int)(slash - word), word);
+        err_set(err, ERR_BAD_REQUEST, words("'%.*s' is not a kind of job"), (int)(slash - word),
+                word);
         err_hint(err, words("kinds of jobs: %s"), known.data ? known.data : "");
     }
     buf_release(&known);
@@ -484,7 +488,8 @@ static void removal_changed(void *arg, enum cache_event event, const struct json
     removal_check(arg);
 }
 
-/* The job is deleted all the same; who may not see its pods cannot know when they are gone. */
+/* The job is deleted all the same; a caller who may not see its pods cannot know when they are
+ * gone. */
 static void removal_trouble(void *arg, const struct err *err)
 {
     struct removal *r = arg;

@@ -10,7 +10,7 @@
 
 #include "cli/home.h"
 
-/* Another `muster run` may be starting it just now: one at a time. */
+/* Another `muster run` may be starting it right now: one at a time. */
 static int lock_start(struct cli *cli, const struct home *home, struct err *err)
 {
     const char *path = arena_printf(&cli->arena, "%s/start.lock", home->dir);
@@ -24,7 +24,7 @@ static int lock_start(struct cli *cli, const struct home *home, struct err *err)
     return fd;
 }
 
-/* What it says goes to stderr: stdout has the jobs' output. */
+/* Its messages go to stderr: stdout has the jobs' output. */
 static int start_daemon(const struct home *home, struct err *err)
 {
     int status = 0;

@@ -11,7 +11,7 @@
 
 #define STATUS_LIMIT 512
 
-static char shown[STATUS_LIMIT]; /* "": there is none */
+static char shown[STATUS_LIMIT]; /* "": none */
 
 bool status_line_possible(const struct talk *t)
 {
@@ -30,7 +30,7 @@ void status_line_show(void)
         fprintf(stderr, "\033[2m%s\033[0m", shown);
 }
 
-/* The last column stays free: some terminals begin a new line when it is written to. */
+/* The last column stays empty: some terminals wrap when it is written to. */
 static void cut(char *text)
 {
     struct winsize size;

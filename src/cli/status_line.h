@@ -1,7 +1,6 @@
 /*
- * status_line.h - the last line of a terminal, which stays below what is printed and says how
- * things stand. Nothing where stdout or stderr is not a terminal. There is one terminal, so there
- * is one.
+ * status_line.h - a status line at the bottom of the terminal, below what is printed. Absent unless
+ * stdout and stderr are a terminal. Global, as there is one terminal.
  */
 #ifndef MUSTER_CLI_STATUS_LINE_H
 #define MUSTER_CLI_STATUS_LINE_H
@@ -9,9 +8,9 @@
 #include "cli/talk.h"
 
 bool status_line_possible(const struct talk *t);
-/* Shown at once; "" takes it away. Cut to the terminal's width. */
+/* Shown at once; "" removes it. Cut to the terminal's width. */
 void status_line_set(const struct talk *t, const char *text);
-/* Before and after anything else is printed. */
+/* Call them before and after printing anything else. */
 void status_line_hide(void);
 void status_line_show(void);
 

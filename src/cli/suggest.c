@@ -1,4 +1,4 @@
-/* suggest.c - optimal string alignment distance over short words; long ones are never near. */
+/* suggest.c - optimal string alignment distance for short words; long ones never match. */
 #include "cli/suggest.h"
 
 #include <ctype.h>
@@ -51,8 +51,8 @@ void suggest_init(struct suggest *s, const char *word)
     *s = (struct suggest){.word = word};
 }
 
-/* One edit for short words, a third of the word for longer ones; or the word is the beginning of
- * the other. */
+/* At most one edit for short words, a third of the word for longer ones; or the word is a
+ * prefix. */
 void suggest_offer(struct suggest *s, const char *candidate)
 {
     size_t len = strlen(s->word), distance = suggest_distance(s->word, candidate);

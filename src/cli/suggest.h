@@ -1,15 +1,15 @@
-/* suggest.h - "did you mean": the nearest of a list of words. Pure. */
+/* suggest.h - "did you mean": the nearest word of a list. Pure. */
 #ifndef MUSTER_CLI_SUGGEST_H
 #define MUSTER_CLI_SUGGEST_H
 
 #include "base/base.h"
 
-/* Edits (insert, delete, replace, swap of neighbours) from a to b, case ignored. */
+/* Edits (insert, delete, replace, swap of neighbours) from a to b, ignoring case. */
 size_t suggest_distance(const char *a, const char *b);
 
 struct suggest {
-    const char *word; /* what was typed */
-    const char *best; /* the nearest so far, NULL: none near enough */
+    const char *word; /* as typed */
+    const char *best; /* the nearest so far; NULL: none is near enough */
     size_t distance;
 };
 

@@ -1,5 +1,5 @@
-/* supervisor_image.c - see supervisor_image.h. A file in memory, sealed: what pods run stays what
- * was built, also when the binary is replaced. */
+/* supervisor_image.c - see supervisor_image.h. A sealed file in memory: what pods run stays what
+ * was built, even when the binary is replaced. */
 #include "cli/supervisor_image.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "base/base.h"
 
 #ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U /* Linux 6.3; an older one takes every such file for a program */
+#define MFD_EXEC 0x0010U /* Linux 6.3; before that every such file is executable */
 #endif
 
 extern const char supervisor_image[];

@@ -1,13 +1,13 @@
 /*
  * supervisor_image.h - the small program that supervises a pod. `muster supervise` does the same,
- * but each would relocate and initialise the whole binary and its libraries: 700 KB that pods do
- * not share.
+ * but each process would relocate and initialize the whole binary and its libraries: 700 KB that
+ * pods do not share.
  */
 #ifndef MUSTER_CLI_SUPERVISOR_IMAGE_H
 #define MUSTER_CLI_SUPERVISOR_IMAGE_H
 
-/* A path that this process can run it by, until it ends; the same at every call. NULL: it was not
- * built in, or this machine keeps no programs in memory. */
+/* A path by which this process can execute it for its lifetime; the same on every call. NULL: not
+ * built in, or this machine cannot execute from memory. */
 const char *supervisor_image_path(void);
 
 #endif

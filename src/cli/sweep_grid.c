@@ -8,7 +8,7 @@
 #define WORD_LIMIT_BYTES (1024u * 1024u)
 #define LABEL_VALUE_LIMIT 63u
 
-/* Length of the name in "{name}" at text; 0: there is none. */
+/* Length of the name in "{name}" at text; 0: none. */
 static size_t placeholder(const char *text)
 {
     size_t len = 0;
@@ -77,7 +77,7 @@ static int read_set(struct arena *a, const char *item, struct sweep_parameter *r
             *comma = '\0';
         for (size_t i = 0; i < ret->len; i++)
             if (strcmp(ret->values[i], value) == 0)
-                return err_set(err, ERR_BAD_REQUEST, "--set %s: '%s' is there twice", ret->name,
+                return err_set(err, ERR_BAD_REQUEST, "--set %s: '%s' is given twice", ret->name,
                                value);
         ret->values[ret->len++] = value;
     }
@@ -97,7 +97,7 @@ int sweep_grid_read(struct arena *a, const struct option_list *sets, const char 
         if (r)
             return r;
         if (find(ret, p.name, strlen(p.name)))
-            return err_set(err, ERR_BAD_REQUEST, "--set %s is there twice", p.name);
+            return err_set(err, ERR_BAD_REQUEST, "--set %s is given twice", p.name);
         if (!is_used(p.name, command, command_len)) {
             err_set(err, ERR_BAD_REQUEST, "--set %s: the command has no {%s}", p.name, p.name);
             err_hint(err, "like: muster sweep --set %s -- python train.py --%s {%s}",

@@ -1,5 +1,5 @@
-/* talk.c - see talk.h. Everything that may hold other people's text loses its control characters
- * here: an object's message cannot move the cursor or forge a second line. */
+/* talk.c - see talk.h. All text that may come from elsewhere loses its control characters here: an
+ * object's message cannot move the cursor or forge a second line. */
 #include "cli/talk.h"
 
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 #define DIM "\033[2m"
 #define PLAIN "\033[0m"
 
-/* Told apart on dark and light ground; no red (errors) and no grey (notes). */
+/* Distinguishable on dark and light backgrounds; no red (errors) and no grey (notes). */
 static const char *const replica_colors[] = {"\033[36m", "\033[33m", "\033[32m", "\033[35m",
                                              "\033[34m", "\033[96m", "\033[93m", "\033[92m"};
 
@@ -103,7 +103,7 @@ void talk_note(const struct talk *t, const char *fmt, ...)
 void talk_error(const struct talk *t, const struct err *e)
 {
     talk_errorf(t, "%s", e->text && *e->text ? e->text : err_reason_name(e->reason));
-    /* A single cause is in the text already. */
+    /* A single cause is already in the text. */
     if (e->causes && e->causes->next)
         for (const struct err_cause *c = e->causes; c; c = c->next)
             talk_note(t, "  %s: %s", c->field, c->text);

@@ -15,7 +15,7 @@
 enum talk_color { TALK_COLOR_AUTO, TALK_COLOR_ALWAYS, TALK_COLOR_NEVER };
 
 struct talk {
-    bool color_out, color_err; /* stdout and stderr decide each for itself */
+    bool color_out, color_err; /* stdout and stderr, decided separately */
     unsigned columns;          /* of stdout's terminal; 0: not a terminal, do not cut */
 };
 
@@ -28,12 +28,11 @@ void talk_hint(const struct talk *t, const char *fmt, ...) printf_like(2, 3);
 void talk_warn(const struct talk *t, const char *fmt, ...) printf_like(2, 3);
 void talk_note(const struct talk *t, const char *fmt, ...) printf_like(2, 3);
 
-/* A place in a file: the line itself, and a caret under column (1-based; 0: no caret) for width
- * columns. */
+/* A line of a file, with a caret under column (1-based; 0: none) for width columns. */
 void talk_source(const struct talk *t, unsigned line, const char *text, size_t len, unsigned column,
                  unsigned width);
 
-/* A colour of its own for the n-th replica, and back; "" without colour. */
+/* The colour of the n-th replica, and back; "" without colours. */
 const char *talk_replica_color(const struct talk *t, size_t n);
 const char *talk_plain(const struct talk *t);
 

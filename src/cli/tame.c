@@ -9,13 +9,13 @@
 #define PLAIN "\033[0m"
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* U+0080 to U+009F: what ESC and a letter are in seven bits. */
+/* U+0080 to U+009F: the 8-bit forms of ESC and a letter. */
 static bool is_c1(const char *at, size_t n)
 {
     return n == 2 && (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0;
 }
 
-/* U+202A to U+202E, U+2066 to U+2069: what follows would be shown in another order. */
+/* U+202A to U+202E, U+2066 to U+2069: they reorder what follows. */
 static bool is_bidi(const char *at, size_t n)
 {
     unsigned char last = n == 3 ? (unsigned char)at[2] : 0;
@@ -29,7 +29,7 @@ static bool is_control(char c)
     return (unsigned char)c < 0x20 || c == 0x7f;
 }
 
-/* Bytes of the colour sequence here; 0: it is none. */
+/* Bytes of the colour sequence here; 0: none. */
 static size_t color_sequence(const char *at, size_t left)
 {
     size_t n = 2;

@@ -1,13 +1,18 @@
-/* words_zh.c - see words.h. Names of commands, options, kinds and phases stay as they are. */
+/* words_zh.c - see words.h. Names of commands, options, kinds and phases are not translated. */
+#include "base/version.h"
 #include "cli/words.h"
 
 const struct words_pair words_chinese[] = {
     {"error: ", "错误："},
     {"  hint: ", "  提示："},
     {"warning: ", "警告："},
-    {"muster runs distributed training jobs on this machine.\n\n  muster up --detach           "
-     "start it\n  muster run job.yaml          run a job and follow its replicas\n  muster ps      "
-     "              jobs, and why they are not running\n\nCommands:\n",
+    {"muster runs distributed training jobs on this machine.\n"
+     "\n"
+     "  muster up --detach           start it\n"
+     "  muster run job.yaml          run a job and follow its replicas\n"
+     "  muster ps                    jobs, and why they are not running\n"
+     "\n"
+     "Commands:\n",
      "muster 在这台机器上运行分布式训练任务。\n\n  muster up --detach           启动\n  muster run "
      "job.yaml          运行一个任务并跟踪它的副本\n  muster ps                    "
      "列出任务，以及它们为什么没有运行\n\n命令：\n"},
@@ -18,27 +23,27 @@ const struct words_pair words_chinese[] = {
     {"Options:\n", "选项：\n"},
     {"this text", "显示本说明"},
     {"Start everything on this machine", "在这台机器上启动全部组件"},
-    {"Stop the daemon; training that runs goes on", "停止守护进程；正在运行的训练会继续"},
+    {"Stop the daemon; running training continues", "停止守护进程；正在运行的训练会继续"},
     {"Run a command or the jobs of a file, and follow their replicas",
      "运行一条命令或文件中的任务，并跟踪其副本"},
     {"Run a command once for each combination of parameters", "对每一种参数组合各运行一次命令"},
     {"List jobs, and why they are not running", "列出任务，以及它们为什么没有运行"},
-    {"List queues, and who waits in them for what", "列出队列，以及谁在其中等待什么"},
-    {"Print what the replicas of a job have printed", "打印任务各副本的输出"},
-    {"Wait until jobs have ended, or run", "等待任务结束或开始运行"},
+    {"List queues, and what waits in them and why", "列出队列，以及其中等待的任务和原因"},
+    {"Print the output of a job's replicas", "打印任务各副本的输出"},
+    {"Wait until jobs have ended, or reached a phase", "等待任务结束，或到达某个阶段"},
     {"Draw the curves of jobs from their TensorBoard event files",
      "根据 TensorBoard 事件文件画出任务的曲线"},
     {"Open the web console", "打开网页控制台"},
     {"Run a command in a pod, or in a replica of a job", "在 Pod 或任务的副本中执行命令"},
-    {"Print what happened to a job and its pods", "打印任务及其 Pod 的事件"},
-    {"Show what nodes and replicas use right now", "显示节点和副本当前的资源用量"},
-    {"Watch jobs, replicas and logs on the whole screen", "全屏查看任务、副本和日志"},
-    {"Write all that is known of a job into one HTML file, for a bug report",
+    {"Print the events of a job and its pods", "打印任务及其 Pod 的事件"},
+    {"Show the current usage of nodes and replicas", "显示节点和副本当前的资源用量"},
+    {"Watch jobs, replicas and logs in full screen", "全屏查看任务、副本和日志"},
+    {"Write everything about a job into one HTML file, for a bug report",
      "把任务的全部信息写入一个 HTML 文件，用于报告问题"},
     {"Stop the replicas of jobs; the jobs and their logs stay", "停止任务的副本；任务和日志保留"},
-    {"Let stopped jobs go on, with new replicas", "让已停止的任务以新的副本继续"},
-    {"Change how many replicas an elastic job trains with", "改变弹性任务的副本数"},
-    {"Run a job once more, as a new one, and follow it", "把任务作为新任务再运行一次并跟踪"},
+    {"Resume stopped jobs, with new replicas", "让已停止的任务以新的副本继续"},
+    {"Change the number of replicas of an elastic job", "改变弹性任务的副本数"},
+    {"Run a job again, as a new one, and follow it", "把任务作为新任务再运行一次并跟踪"},
     {"Remove jobs: their replicas are stopped, files they wrote stay",
      "删除任务：停止其副本，它们写的文件保留"},
     {"Print the kubeconfig of this daemon", "打印本守护进程的 kubeconfig"},
@@ -47,47 +52,47 @@ const struct words_pair words_chinese[] = {
     {"Run only this machine's agent, against an API server",
      "只运行本机的节点代理，连接到一个 API 服务器"},
     {"Check manifests, without a server", "检查清单文件，不需要服务器"},
-    {"Say what the fields of a manifest mean", "说明清单中各字段的含义"},
-    {"Print what a Kubernetes cluster needs to run the same jobs",
+    {"Explain the fields of a manifest", "说明清单中各字段的含义"},
+    {"Print the manifests for running the same jobs on Kubernetes",
      "打印在 Kubernetes 集群上运行同样任务所需的清单"},
-    {"Install what Notebooks run", "安装 Notebook 所需的程序"},
-    {"Check this machine, and say how to mend what is wrong", "检查这台机器，并说明如何修复问题"},
-    {"Print a script that completes commands, options and names of jobs",
-     "打印补全命令、选项和任务名的脚本"},
+    {"Install JupyterLab for Notebooks", "为 Notebook 安装 JupyterLab"},
+    {"Check this machine, and say how to fix problems", "检查这台机器，并说明如何修复问题"},
+    {"Print a shell completion script for commands, options and job names",
+     "打印补全命令、选项和任务名的 shell 脚本"},
     {"Print the version", "打印版本"},
-    {"Say how a command is used", "说明命令的用法"},
+    {"Show how to use a command", "说明命令的用法"},
     {"namespace (default: default)", "命名空间（默认：default）"},
     {"data folder (default: $MUSTER_HOME, else ~/.muster)",
      "数据目录（默认：$MUSTER_HOME，否则 ~/.muster）"},
-    {"use this one of the kubeconfig ($KUBECONFIG, else ~/.kube/config)",
+    {"use this context of the kubeconfig ($KUBECONFIG, else ~/.kube/config)",
      "使用 kubeconfig 中的这一项（$KUBECONFIG，否则 ~/.kube/config）"},
     {"use this server instead of the data folder's", "使用这个服务器，而不是数据目录的"},
-    {"how to print them", "输出格式"},
-    {"jobs of every namespace", "所有命名空间的任务"},
+    {"output format", "输出格式"},
+    {"jobs in every namespace", "所有命名空间的任务"},
     {"only jobs in these phases, like Running,Pending", "只列出这些阶段的任务，如 Running,Pending"},
-    {"only jobs of this queue", "只列出这个队列的任务"},
-    {"go on, and print them anew when they change", "持续运行，有变化时重新打印"},
-    {"go on until the job has ended", "持续到任务结束"},
+    {"only jobs in this queue", "只列出这个队列的任务"},
+    {"keep running, and print them again when they change", "持续运行，有变化时重新打印"},
+    {"follow until the job has ended", "持续到任务结束"},
     {"create it and return at once", "创建后立即返回"},
     {"remove a job of the same name first", "先删除同名任务"},
-    {"call the one job so", "任务的名字"},
+    {"name of the job", "任务的名称"},
     {"replicas of the command (default 1); each gets RANK, WORLD_SIZE, MASTER_ADDR",
      "命令的副本数（默认 1）；每个副本得到 RANK、WORLD_SIZE、MASTER_ADDR"},
-    {"processes in each, started by torchrun (with --mpi by mpirun)",
+    {"processes per replica, started by torchrun (with --mpi by mpirun)",
      "每个副本中的进程数，由 torchrun 启动（--mpi 时由 mpirun）"},
-    {"GPUs of each", "每个副本的 GPU 数"},
-    {"CPUs that each asks for, like 2 or 500m", "每个副本请求的 CPU，如 2 或 500m"},
-    {"memory that each asks for, like 4Gi", "每个副本请求的内存，如 4Gi"},
-    {"start all again after a failure, at most R times", "失败后全部重新启动，最多 R 次"},
-    {"set a variable; KEY alone copies yours", "设置环境变量；只写 KEY 则复制你的值"},
+    {"GPUs per replica", "每个副本的 GPU 数"},
+    {"CPUs per replica, like 2 or 500m", "每个副本请求的 CPU，如 2 或 500m"},
+    {"memory per replica, like 4Gi", "每个副本请求的内存，如 4Gi"},
+    {"restart all after a failure, at most R times", "失败后全部重新启动，最多 R 次"},
+    {"set an environment variable; KEY alone copies yours", "设置环境变量；只写 KEY 则复制你的值"},
     {"label the job", "给任务加标签"},
     {"wait in this queue", "在这个队列中等待"},
     {"only print what would be created", "只打印将要创建的内容"},
     {"only this replica: worker-1", "只看这个副本：worker-1"},
     {"only the last N lines of each replica", "每个副本只看最后 N 行"},
-    {"only lines in which this regular expression matches", "只看匹配该正则表达式的行"},
+    {"only lines that match this regular expression", "只看匹配该正则表达式的行"},
     {"print when each line was written", "打印每一行的写入时间"},
-    {"every job of the namespace", "命名空间中的全部任务"},
+    {"every job in the namespace", "命名空间中的全部任务"},
     {"every job with these labels", "带有这些标签的全部任务"},
     {"do not ask about --all and --selector", "使用 --all 和 --selector 时不询问"},
     {"unknown command '%s'", "未知命令 '%s'"},
@@ -113,7 +118,7 @@ const struct words_pair words_chinese[] = {
     {"did you mean '%s'?", "是不是 '%s'？"},
     {"'muster ps' lists the jobs; -n chooses the namespace",
      "'muster ps' 列出任务；-n 选择命名空间"},
-    {"'%.*s' is no kind of job", "'%.*s' 不是任务的类型"},
+    {"'%.*s' is not a kind of job", "'%.*s' 不是任务的类型"},
     {"kinds of jobs: %s", "任务的类型：%s"},
     {"two jobs are called '%s': %s/%s and %s/%s", "有两个任务叫 '%s'：%s/%s 和 %s/%s"},
     {"say which: %s/%s", "请指明是哪一个：%s/%s"},
@@ -156,7 +161,7 @@ const struct words_pair words_chinese[] = {
     {"resumed", "已继续"},
     {"%zu problem%s; 'muster explain KIND.FIELD' says what a field takes",
      "%zu 个问题%s；'muster explain KIND.FIELD' 说明字段可取的值"},
-    {"%zu of %zu checks failed: muster will not work here before that is mended",
+    {"%zu of %zu checks failed: muster will not work here until that is fixed",
      "%zu 项检查未通过（共 %zu 项）：修复之前 muster 无法在这里工作"},
     {"no help on '%s'", "没有关于 '%s' 的说明"},
     {"no completion for '%s'", "没有 '%s' 的补全脚本"},
@@ -172,7 +177,7 @@ const struct words_pair words_chinese[] = {
      "--since 需要 10m、2h 或 2026-01-31T08:00:00Z 这样的时间，而不是 '%s'"},
     {"only lines of the last 10m or 2h, or since a time like 2026-01-31T08:00:00Z",
      "只看最近 10m 或 2h 内的行，或某一时间之后的行，如 2026-01-31T08:00:00Z"},
-    {"'%s' is no number of replicas", "'%s' 不是副本数"},
+    {"'%s' is not a number of replicas", "'%s' 不是副本数"},
     {"job '%s' is not elastic: its number of replicas is fixed",
      "任务 '%s' 不是弹性的：副本数固定"},
     {"make one with spec.elastic; 'muster explain job.spec.elastic' says how",
@@ -181,7 +186,7 @@ const struct words_pair words_chinese[] = {
     {"there is no field '%s'", "没有字段 '%s'"},
     {"unknown kind '%s'", "未知的类型 '%s'"},
     {"say what to do: muster notebook --setup", "请说明要做什么：muster notebook --setup"},
-    {"Notebooks themselves are made in the console or with kubectl apply",
+    {"create Notebooks in the console or with kubectl apply",
      "Notebook 本身在控制台或用 kubectl apply 创建"},
     {"HOME is not set: JupyterLab is installed below it", "没有设置 HOME：JupyterLab 安装在其下"},
     {"JupyterLab goes into %s; this takes a minute or two\n",
@@ -220,5 +225,252 @@ const struct words_pair words_chinese[] = {
      "直接使用它，用 'muster down' 停止它，或用 --dir 选择另一个目录"},
     {"%s: removing the one that exists", "%s：正在删除已有的同名任务"},
     {"it goes on", "它继续运行"},
+    {"only tags whose names contain this text (with --csv and --json: this tag)",
+     "只看名称包含这段文字的标签（使用 --csv 和 --json 时：就是这个标签）"},
+    {"only this run: a folder of event files", "只看这一个 run：事件文件所在的目录"},
+    {"follow until the job ends", "持续跟踪，直到任务结束"},
+    {"print the points as CSV", "以 CSV 打印各点"},
+    {"print the points as JSON", "以 JSON 打印各点"},
+    {"print the address of the page with the curves, and open it in a browser",
+     "打印曲线页面的地址，并在浏览器中打开"},
+    {"height of each plot (default 10)", "每幅图的高度（默认 10）"},
+    {"only print the address, do not open a browser", "只打印地址，不打开浏览器"},
+    {"serve the console here, for the API server in this file",
+     "在这里为该文件中的 API 服务器提供控制台"},
+    {"the same for a context of the kubeconfig ($KUBECONFIG, else ~/.kube/config)",
+     "同上，使用 kubeconfig 中的这一项（$KUBECONFIG，否则 ~/.kube/config）"},
+    {"leave scheduling to `muster scheduler`", "把调度留给 `muster scheduler`"},
+    {"only warnings", "只看警告"},
+    {"pass standard input on to it", "把标准输入传给它"},
+    {"give it this terminal", "给它一个终端（当前终端）"},
+    {"the container, if the pod has several", "容器名（Pod 有多个容器时）"},
+    {"the job's replica: worker-1 (default: the first that runs)",
+     "任务的副本：worker-1（默认：第一个在运行的）"},
+    {"list all fields below, with name and type only", "列出其下的全部字段，只含名称和类型"},
+    {"output file (default: JOB.html); - for standard output",
+     "输出文件（默认：JOB.html）；- 表示标准输出"},
+    {"include the last N lines of each replica's log (default 10000)",
+     "包含每个副本日志的最后 N 行（默认 10000）"},
+    {"overwrite an existing file", "覆盖已有的文件"},
+    {"print the file's path, not its contents", "打印文件的路径，而不是内容"},
+    {"only attempt N of each replica, counted from 0", "只看每个副本的第 N 次尝试，从 0 算起"},
+    {"the attempt before the last, or the container's previous run",
+     "倒数第二次尝试，或容器上一次运行的日志"},
+    {"also a ServiceMonitor, for a cluster with the Prometheus operator",
+     "同时打印 ServiceMonitor，用于装有 Prometheus operator 的集群"},
+    {"data folder for the pods (default: $MUSTER_HOME, else ~/.muster)",
+     "存放 Pod 的数据目录（默认：$MUSTER_HOME，否则 ~/.muster）"},
+    {"install JupyterLab from PyPI, for you and your daemon",
+     "从 PyPI 安装 JupyterLab，供你和你的守护进程使用"},
+    {"name of the new one (default: x-2, x-3 and so on)", "新任务的名称（默认：x-2、x-3 等）"},
+    {"run another user's job as you, not as its namespace's user: read it first",
+     "以你的身份运行别人的任务，而不是以其命名空间的用户：请先阅读它"},
+    {"do not wait for its replicas to stop", "不等待其副本停止"},
+    {"wait even for a job that can never fit on this machine",
+     "即使任务在这台机器上永远放不下也等待"},
+    {"a parameter and its values; {NAME} in the command is replaced",
+     "参数及其取值；命令中的 {NAME} 会被替换"},
+    {"run at most N jobs at once (default: as many as there is room for)",
+     "同时最多运行 N 个任务（默认：放得下多少就运行多少）"},
+    {"name of the sweep; its jobs are NAME-1, ...", "扫描的名称；其任务为 NAME-1、……"},
+    {"create the jobs and return at once", "创建任务后立即返回"},
+    {"replicas in every namespace", "所有命名空间的副本"},
+    {"print once, even on a terminal", "只打印一次，即使在终端上"},
+    {"only jobs with these labels", "只看带有这些标签的任务"},
+    {"run in the background; return when it is ready", "在后台运行；就绪后返回"},
+    {"only the API server; see 'muster help controller' and 'muster help node'",
+     "只启动 API 服务器；参见 'muster help controller' 和 'muster help node'"},
+    {"folder of a PersistentVolumeClaim (or NAMESPACE/NAME=DIR); remembered",
+     "PersistentVolumeClaim 对应的目录（或 NAMESPACE/NAME=DIR）；会被记住"},
+    {"remove the pod of one unused for this long (default 24h; 0: never)",
+     "闲置这么久后删除其 Pod（默认 24h；0：从不）"},
+    {"namespace they are for (default: default)", "它们所属的命名空间（默认：default）"},
+    {"report problems only", "只报告问题"},
+    {"what to wait for (default: the end)", "等待什么（默认：结束）"},
+    {"give up after this time, like 30s or 2h; exit code 124",
+     "超过这个时间就放弃，如 30s 或 2h；退出码 124"},
+    {"print nothing, only exit", "不打印，只退出"},
+    {"kubeconfig of the API server", "API 服务器的 kubeconfig"},
+    {"namespace of the Lease (default: kube-system)", "Lease 所在的命名空间（默认：kube-system）"},
+    {"serve /healthz, /readyz and /metrics over TLS here, like 0.0.0.0:8443",
+     "在此地址通过 TLS 提供 /healthz、/readyz 和 /metrics，如 0.0.0.0:8443"},
+    {"name of this machine's Node (default: its host name)", "本机 Node 的名称（默认：主机名）"},
+    {"start jobs even when CPU and memory do not suffice", "CPU 和内存不够时也启动任务"},
+    {"allow Notifications to this machine and to link-local addresses",
+     "允许 Notification 发往本机和链路本地地址"},
+    {"CPU available to pods (default: the machine's)", "Pod 可用的 CPU（默认：整台机器）"},
+    {"memory available to pods (default: the machine's)", "Pod 可用的内存（默认：整台机器）"},
+    {"GPUs available to pods, like 0,2-3, or none (default: all)",
+     "Pod 可用的 GPU，如 0,2-3，或 none（默认：全部）"},
+    {"print control characters to a terminal unchanged (default: show them)",
+     "把控制字符原样输出到终端（默认：显示为文字）"},
+    {"log more", "记录更多日志"},
+    {"output format of --dry-run (default yaml)", "--dry-run 的输出格式（默认 yaml）"},
+    {"mount a PersistentVolumeClaim, or a folder (/DIR:PATH); append :ro for read-only",
+     "挂载 PersistentVolumeClaim 或目录（/DIR:PATH）；末尾加 :ro 表示只读"},
+    {"container image, on a cluster", "容器镜像（在集群上）"},
+    {"run an MPI program, as an MPIJob", "作为 MPIJob 运行 MPI 程序"},
+    {"consider a Notebook or TensorBoard idle after this time without use (default 1h; 0: never)",
+     "Notebook 或 TensorBoard 闲置这么久后视为空闲（默认 1h；0：从不）"},
+    {"Prints an address that signs you in once, and opens it if there is a browser. With\n"
+     "--kubeconfig it serves the console for any API server until Ctrl-C; users sign in\n"
+     "with a token of that server and may do what it allows them. It speaks plain HTTP\n"
+     "on the loopback, and TLS with a self-signed certificate on other addresses. In a\n"
+     "pod --listen alone serves the console of the pod's cluster.\n",
+     "打印一个可登录一次的地址，有浏览器时打开它。使用 --kubeconfig 时，为任意 API 服务器\n"
+     "提供控制台，直到 Ctrl-C；用户用该服务器的令牌登录，能做的事由服务器决定。回环地址上\n"
+     "使用普通 HTTP，其他地址上使用自签名证书的 TLS。在 Pod 中只用 --listen 就提供该 Pod\n"
+     "所在集群的控制台。\n"},
+    {"Several may run: the holder of the Lease kube-system/muster-controller acts, and\n"
+     "for its scheduler the holder of kube-system/muster-scheduler. In a pod of a\n"
+     "cluster it needs no --kubeconfig (`muster manifests` prints what to install\n"
+     "there).\n",
+     "可以运行多个：持有 Lease kube-system/muster-controller 的一个工作，其中的调度器则由持有\n"
+     "kube-system/muster-scheduler 的一个工作。在集群的 Pod 中不需要 --kubeconfig\n"
+     "（`muster manifests` 打印要安装的内容）。\n"},
+    {"Several may run: the holder of the Lease kube-system/muster-scheduler acts. On a\n"
+     "Kubernetes cluster it places pods whose schedulerName is t9k-scheduler or muster,\n"
+     "with --as-default also those of default-scheduler, and leaves all others alone.\n",
+     "可以运行多个：持有 Lease kube-system/muster-scheduler 的一个工作。在 Kubernetes 集群上，\n"
+     "它放置 schedulerName 为 t9k-scheduler 或 muster 的 Pod，使用 --as-default 时也放置\n"
+     "default-scheduler 的 Pod，其他的不管。\n"},
+    {"Changes nothing. A warning costs a feature; after a failure nothing works, and the\n"
+     "exit code is 1.\n",
+     "不改变任何东西。警告表示少一项功能；出现失败时什么都不能用，退出码为 1。\n"},
+    {"Oldest first. Without a job: all events of the namespace.\n",
+     "最早的在前。不给任务时：该命名空间的全部事件。\n"},
+    {"Exits with the command's exit code.\n", "以该命令的退出码退出。\n"},
+    {"Needs no server. job means PyTorchTrainingJob, the kind that 'muster run' creates.\n",
+     "不需要服务器。job 指 PyTorchTrainingJob，即 'muster run' 创建的类型。\n"},
+    {"Contains its manifest and status, events, pods, logs and curves. Values of\n"
+     "variables whose names look secret are left out.\n",
+     "包含任务的清单、状态、事件、Pod、日志和曲线。名称像密钥的变量的值会被略去。\n"},
+    {"Prints the definitions of the kinds, and controller, scheduler and console with\n"
+     "the rights they need. Applying it again upgrades. To remove it, first `kubectl\n"
+     "delete pj,mj,tb --all -A --cascade=foreground`, then `kubectl delete -f` of the\n"
+     "same text.\n",
+     "打印各类型的定义，以及控制器、调度器和控制台及其所需的权限。再次应用即为升级。要移除，\n"
+     "先执行 `kubectl delete pj,mj,tb --all -A --cascade=foreground`，再对同样的内容执行\n"
+     "`kubectl delete -f`。\n"},
+    {"Notebooks run the machine's jupyter-lab: the one in the daemon's PATH or virtual\n"
+     "environment, otherwise the one this installs in ~/.local/share/muster/jupyter.\n",
+     "Notebook 运行本机的 jupyter-lab：守护进程的 PATH 或虚拟环境中的那个，否则是本命令安装在\n"
+     "~/.local/share/muster/jupyter 中的那个。\n"},
+    {"Newest first. -o json prints a List, -o jsonpath the first value of the path for\n"
+     "each job.\n",
+     "最新的在前。-o json 打印一个 List，-o jsonpath 打印每个任务在该路径上的第一个值。\n"},
+    {"The exit code is the job's: 0 if it succeeded, 3 if it failed, 7 if it can never\n"
+     "fit on this machine (--wait waits anyway). Ctrl-C detaches; the job keeps running.\n"
+     "An existing job that matches the file is followed.\n"
+     "A container without workingDir runs in the file's folder, a command in the current\n"
+     "one; on a cluster (--kubeconfig, --context) in its image's. A command gets your\n"
+     "PATH and Python environment. FILE may be a folder of manifests, or - for standard\n"
+     "input.\n"
+     "If muster is not up, it is started.\n",
+     "退出码就是任务的结果：成功为 0，失败为 3，在这台机器上永远放不下为 7（使用 --wait 则照样\n"
+     "等待）。Ctrl-C 只是离开，任务继续运行。已存在且与文件相同的任务会被跟踪。\n"
+     "没有 workingDir 的容器在文件所在的目录中运行，命令在当前目录中运行；在集群上\n"
+     "（--kubeconfig、--context）则在镜像指定的目录中运行。命令使用你的 PATH 和 Python 环境。\n"
+     "FILE 可以是存放清单的目录，或用 - 表示标准输入。\n"
+     "muster 没有启动时会自动启动。\n"},
+    {"The job is paused (spec.runMode.pause.enabled) and gives up its resources. 'muster\n"
+     "resume' creates its replicas again, 'muster rm' removes it.\n",
+     "任务被暂停（spec.runMode.pause.enabled）并释放资源。'muster resume' 重新创建其副本，\n"
+     "'muster rm' 删除它。\n"},
+    {"Each combination is a job, labelled muster.dev/sweep=NAME and\n"
+     "param.muster.dev/lr=0.1.\n"
+     "Compare them in the console, or with: muster board -l muster.dev/sweep=NAME.\n"
+     "Jobs beyond --parallel are created paused and resumed in turn by the daemon,\n"
+     "regardless of Ctrl-C and --detach. The exit code is 3 if one of them failed.\n",
+     "每种组合是一个任务，带有标签 muster.dev/sweep=NAME 和 param.muster.dev/lr=0.1。\n"
+     "可在控制台中比较，或用：muster board -l muster.dev/sweep=NAME。\n"
+     "超出 --parallel 的任务以暂停状态创建，由守护进程依次恢复，与 Ctrl-C 和 --detach 无关。\n"
+     "其中有任务失败时退出码为 3。\n"},
+    {"Needs no TensorBoard. Event files are looked for in spec.tensorboardSpec of the\n"
+     "job, in its annotation muster.dev/log-dir, or below its working folder; for a\n"
+     "TensorBoard, in the folders it shows. --open opens the page.\n",
+     "不需要 TensorBoard。事件文件依次在任务的 spec.tensorboardSpec、注解 muster.dev/log-dir\n"
+     "和工作目录之下查找；对于 TensorBoard，则在它显示的目录中查找。--open 打开页面。\n"},
+    {"Refreshes until Ctrl-C on a terminal; prints once into a pipe. Percentages are of\n"
+     "what the node offers, and of a replica's limits.\n",
+     "在终端上持续刷新，直到 Ctrl-C；在管道中只打印一次。百分比相对于节点可分配的资源和副本的\n"
+     "限制。\n"},
+    {"Arrows select, Enter opens a job and a replica's log, Esc goes back, s stops, r\n"
+     "resumes, d removes (each asks first), q quits.\n",
+     "方向键选择，Enter 进入任务和副本的日志，Esc 返回，s 停止，r 恢复，d 删除（都会先询问），\n"
+     "q 退出。\n"},
+    {"Stops at Ctrl-C or 'muster down'. Running training continues, and is found again\n"
+     "at the next start.\n",
+     "用 Ctrl-C 或 'muster down' 停止。正在运行的训练会继续，并在下次启动时被重新找到。\n"},
+    {"Reports every problem in every file, with its line; the rules are the server's\n"
+     "own.\n"
+     "FILE may be a folder of manifests, or - for standard input.\n",
+     "报告每个文件中的每个问题及其行号；规则与服务器相同。\nFILE 可以是存放清单的目录，或用 - "
+     "表示标准输入。\n"},
+    {"The exit code is 0 when all have reached it, 3 when one no longer can (it failed\n"
+     "or was deleted), 124 on timeout.\n",
+     "全部达到时退出码为 0；其中一个已不可能达到（失败或被删除）时为 3；超时为 124。\n"},
+    {".", "。"},
+    {"create: its quota, like cpu=8,memory=32Gi,nvidia.com/gpu=2",
+     "create：配额，如 cpu=8,memory=32Gi,nvidia.com/gpu=2"},
+    {"create: 0 to 100; higher ones come first and may preempt lower ones",
+     "create：0 到 100；高的优先，并可抢占低的"},
+    {"create: how long a job may run, like 12h, before it is paused",
+     "create：任务最多运行多久，如 12h，之后会被暂停"},
+    {"create: namespaces that may use it, like a,b (default: all)",
+     "create：可使用它的命名空间，如 a,b（默认：全部）"},
+    {"create: labels of the nodes it may use, like disk=ssd (default: all)",
+     "create：可使用的节点的标签，如 disk=ssd（默认：全部）"},
+    {"create: its jobs are never preempted", "create：其任务不会被抢占"},
+    {"delete: even if there are jobs in it", "delete：即使其中还有任务"},
+    {"only print what would be removed", "只打印将被删除的任务"},
+    {"only print what would be stopped", "只打印将被停止的任务"},
+    {"only print what would be resumed", "只打印将被恢复的任务"},
+    {"jobs with these labels, in the same plots: muster.dev/sweep=x",
+     "带有这些标签的任务，画在同一幅图中：muster.dev/sweep=x"},
+    {"with --kubeconfig or in a pod: where to serve it (default 127.0.0.1:7448)",
+     "使用 --kubeconfig 或在 Pod 中时：提供控制台的地址（默认 127.0.0.1:7448）"},
+    {"with --kubeconfig or in a pod: where a PersistentVolumeClaim is mounted, to read curves",
+     "使用 --kubeconfig 或在 Pod 中时：PersistentVolumeClaim 的挂载目录，用于读取曲线"},
+    {"pods share their machine's network on a Kubernetes cluster too, as its nodes are `muster "
+     "node`; ports are leased in --namespace (else muster-system)",
+     "在 Kubernetes 集群上 Pod 也共享所在机器的网络，因为其节点是 `muster node`；端口在 "
+     "--namespace 中租用（否则在 muster-system）"},
+    {"also place default-scheduler's pods, on a cluster without kube-scheduler",
+     "在没有 kube-scheduler 的集群上，也放置 default-scheduler 的 Pod"},
+    {"namespace of the programs (default: muster-system)",
+     "程序所在的命名空间（默认：muster-system）"},
+    {"where to serve logs, exec and so on like a kubelet, reachable for others (default "
+     "127.0.0.1:0; port 0 picks a free one)",
+     "像 kubelet 一样提供日志、exec 等的地址，须能被其他机器访问（默认 127.0.0.1:0；端口 0 "
+     "表示任选空闲端口）"},
+    {"only jobs with these labels: team=nlp; tag.muster.dev/NAME for a tag",
+     "只列出带有这些标签的任务：team=nlp；用 tag.muster.dev/NAME 表示标记"},
+    {"where to serve (default 127.0.0.1:7447, or a free port if that is taken; port 0 picks a free "
+     "one)",
+     "服务地址（默认 127.0.0.1:7447，被占用时任选空闲端口；端口 0 表示任选空闲端口）"},
+    {"divide GPUs into N shares each, as nvidia.com/gpu.shared: all, or those in LIST",
+     "把每个 GPU 分为 N 份，以 nvidia.com/gpu.shared 提供：全部，或 LIST 中的"},
+    {"how much of a run's log is kept (default 256Mi); 4 times that for a job's deleted pods",
+     "每次运行保留的日志量（默认 256Mi）；任务已删除的 Pod 合计为其 4 倍"},
+    {"success", "成功"},
+    {"failure", "失败"},
+    {"the command line is invalid", "命令行有误"},
+    {"the job finished unsuccessfully", "任务没有成功"},
+    {"the server does not recognize or authorize us", "服务器不认识我们，或不允许"},
+    {"not found", "没有找到"},
+    {"already exists, or was changed meanwhile", "已存在，或同时被修改"},
+    {"the job asks for more than there is, and waits", "任务要求的资源超过总量，正在等待"},
+    {"timed out", "超时"},
+    {"interrupted by Ctrl-C", "被 Ctrl-C 中断"},
+    {"image with muster as its entrypoint (default: muster:" MUSTER_VERSION ")",
+     "以 muster 为入口的镜像（默认：muster:" MUSTER_VERSION "）"},
+    {"python is not installed: using python3", "没有安装 python：使用 python3"},
+    {"the system service is up: use --dir %s, or export MUSTER_HOME=%s",
+     "系统服务已启动：使用 --dir %s，或 export MUSTER_HOME=%s"},
+    {"look around: muster logs %s   muster board %s   muster console",
+     "接下来：muster logs %s   muster board %s   muster console"},
+    {"find out more: muster logs %s   muster events %s   muster export %s",
+     "进一步查看：muster logs %s   muster events %s   muster export %s"},
     {NULL, NULL},
 };

@@ -48,7 +48,7 @@ enum exit_code worker_run(struct cli *cli, const struct worker *w)
     int r;
 
     if (!w->kubeconfig && !getenv("KUBERNETES_SERVICE_HOST")) {
-        talk_errorf(&cli->talk, "--kubeconfig says where the API server is, and is needed");
+        talk_errorf(&cli->talk, "--kubeconfig is required: it names the API server");
         return EXIT_USAGE;
     }
     daemon_keep_to_itself();

@@ -1,5 +1,5 @@
-/* worker.h - a process that is nothing but clients of an API server elsewhere: controllers, a
- * node's agent. */
+/* worker.h - a process that only runs clients of an API server elsewhere: controllers, a node's
+ * agent. */
 #ifndef MUSTER_CLI_WORKER_H
 #define MUSTER_CLI_WORKER_H
 
@@ -9,15 +9,15 @@
 #include "port/transport.h"
 
 struct worker {
-    const char *kubeconfig; /* NULL: that of the pod it runs in */
+    const char *kubeconfig; /* NULL: from the pod it runs in */
     bool verbose;
-    /* Makes the clients of that server; NULL with err set. They go on until stop,
-     * which comes before the transport ends. */
+    /* Creates the clients of that server; NULL with err set. They run until stop, which is called
+     * before the transport is freed. */
     void *(*start)(struct loop *l, struct transport *t, const struct client_config *server,
                    const void *options, struct err *err);
     void (*stop)(void *clients);
     const void *options;
-    const char *health;                    /* where /healthz is served; NULL: nowhere */
+    const char *health;                    /* address for /healthz, or NULL */
     const char *(*trouble)(void *clients); /* see health.h; with health */
     bool (*leads)(void *clients);
 };

@@ -1,9 +1,8 @@
 /*
- * cache.c - the objects a reflector tells of, by key and by the UID of their controller. See
- * cache.h.
+ * cache.c - the objects a reflector reports, by key and by their controller's UID. See cache.h.
  *
- * Each object is kept in one piece of memory. One that was replaced or deleted is kept until the
- * next turn of the loop, because a caller of cache_get on this turn may still use it.
+ * Each object is one allocation. A replaced or deleted one is kept until the next turn of the loop,
+ * because a caller of cache_get on this turn may still use it.
  *
  * Parsed, an object takes some five times its text, and most of those that a cache has are of jobs
  * that ended long ago. So only some stay parsed (cache_options.ready_objects), in a line: one that
@@ -30,7 +29,7 @@
 #define FEWEST_OWNED_BUCKETS 64u
 #define UNDEAD_MS 1000
 
-/* Of all caches: hundreds of names in thousands of objects. */
+/* Shared by all caches: hundreds of names in thousands of objects. */
 static struct json_words words;
 
 struct entry {
@@ -57,7 +56,7 @@ struct owned {
     size_t count;
 };
 
-/* Those that are ready, longest first. */
+/* Parsed entries, least recently used first. */
 struct line {
     struct cache *cache;
     struct entry *first, **end;
@@ -126,7 +125,7 @@ static struct entry *entry_new(const char *key, size_t len)
     return e;
 }
 
-/* --- what is kept of an object --- */
+/* --- which members are kept --- */
 
 /* Items of lists come without apiVersion and kind; here every object has them. Who manages which
  * field is of no interest to a controller and often larger than the rest. */
@@ -161,7 +160,7 @@ static struct json *pack(struct cache *c, const struct json *object)
     return arena_failed(&c->scratch) ? NULL : json_pack(copy, &words);
 }
 
-/* --- those that are ready --- */
+/* --- parsed entries --- */
 
 static void line_join(struct line *l, struct entry *e)
 {
@@ -200,7 +199,7 @@ static bool keep_text(struct line *l, struct entry *e)
 
 static void shorten(struct line *l)
 {
-    /* Twice around: of many that were asked for in one turn not all can stay. */
+    /* Twice around: of many used in one turn not all can stay. */
     for (size_t n = 2 * l->len; n > 0 && l->len > l->limit; n--) {
         struct entry *e = l->first;
         bool stays = e->asked_for;
@@ -559,7 +558,7 @@ static void on_trouble(void *arg, const struct err *err)
 {
     struct cache *c = arg;
 
-    if (err->reason != ERR_EXPIRED) { /* a watch's ordinary end */
+    if (err->reason != ERR_EXPIRED) { /* the normal end of a watch */
         free(c->trouble);
         c->trouble = strdup(err->text);
     }

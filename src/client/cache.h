@@ -1,8 +1,8 @@
 /*
- * cache.h - a local copy of one resource, kept by list and watch. It lists, watches from the list's
- * resourceVersion, and lists again (with back-off and jitter) when the watch is refused, expires or
- * breaks; what vanished meanwhile is reported as deleted. Assume it is old: it is eventually right
- * and never wrong about order.
+ * cache.h - a local copy of one resource, maintained by list and watch. It lists, watches from the
+ * list's resourceVersion, and lists again (with back-off and jitter) when the watch is refused,
+ * expires or breaks; what vanished meanwhile is reported as deleted. It may be stale: it is
+ * eventually right, and never out of order.
  */
 #ifndef MUSTER_CLIENT_CACHE_H
 #define MUSTER_CLIENT_CACHE_H
@@ -15,8 +15,8 @@ struct cache;
 
 enum cache_event { CACHE_ADDED, CACHE_CHANGED, CACHE_DELETED };
 
-/* old is NULL for ADDED, object is the last known state for DELETED. Both are valid during the call
- * only; what cache_get returns is valid until the next turn of the loop. */
+/* old is NULL for ADDED; for DELETED object is the last known state. Both are valid during the call
+ * only; a result of cache_get is valid until the next turn of the loop. */
 typedef void cache_fn(void *arg, enum cache_event event, const struct json *object,
                       const struct json *old);
 
@@ -31,8 +31,8 @@ struct cache_options {
     size_t ready_objects;
     const char *query;   /* extra selectors, escaped: "fieldSelector=spec.nodeName%3Dn1"; or NULL */
     cache_fn *on_change; /* may be NULL */
-    void (*on_synced)(void *arg); /* first complete list arrived; may be NULL */
-    /* List or watch failed and will be tried again; may be NULL. */
+    void (*on_synced)(void *arg); /* the first list is complete; may be NULL */
+    /* A list or watch failed and will be retried; may be NULL. */
     void (*on_trouble)(void *arg, const struct err *err);
     void *arg;
 };
@@ -41,14 +41,15 @@ struct cache *
 cache_new(const struct cache_options *options) must_check; /* starts at once; NULL: out of memory */
 void cache_free(struct cache *c);
 bool cache_is_synced(const struct cache *c);
-/* Why the last list or watch failed; NULL: the cache follows. */
+/* Why the last list or watch failed; NULL: it is following. */
 const char *cache_trouble(const struct cache *c);
 size_t cache_count(const struct cache *c);
-/* Newest resourceVersion seen, as a number: every write of this kind up to it is in the cache. */
+/* The newest resourceVersion seen, as a number: every write of this kind up to it is in the
+ * cache. */
 int64_t cache_revision(const struct cache *c);
 
-/* Lists anew: the number of a list that begins after this call. Once cache_has_listed it, the cache
- * holds whatever was written before the call, by whomever. */
+/* Lists again: the number of a list that starts after this call. Once cache_has_listed it, the
+ * cache contains everything written before the call, by any client. */
 unsigned cache_refresh(struct cache *c);
 bool cache_has_listed(const struct cache *c, unsigned number);
 

@@ -1,10 +1,10 @@
 /*
- * client.c - builds calls from kinds and values, turns answers into values or errors. Keeps no
- * state but the list of unanswered calls; retries nothing, caches nothing.
+ * client.c - builds calls from kinds and values, and turns answers into values or errors. Its only
+ * state is the list of unanswered calls; it retries and caches nothing.
  *
- * Why a list of the whole process: a transport may be freed with calls unanswered, and the code
- * that asked may go away before the answer. Either way the small record of the call must stay
- * reachable for the one that is left, and nobody else outlives both.
+ * The list is global because a transport may be freed with calls unanswered, and the caller may be
+ * gone before the answer. Either way the small record of the call must stay reachable for the
+ * other, and nothing else outlives both.
  */
 #include "client/client.h"
 
@@ -15,14 +15,13 @@
 
 #define BODY_LIMIT_BYTES (64u * 1024u * 1024u)
 #define PATH_LIMIT_BYTES (64u * 1024u)
-#define REPLY_LIMIT_BYTES                                                                          \
-    ((size_t)1024u * 1024u * 1024u) /* a page of 500 large objects, parsed                         \
-                                     */
+/* A page of 500 large objects, parsed. */
+#define REPLY_LIMIT_BYTES ((size_t)1024u * 1024u * 1024u)
 
 struct request {
     struct request *next, *prev;
-    const struct kind *kind; /* of an answer in protobuf */
-    client_fn *fn;           /* NULL: nobody wants the answer any more */
+    const struct kind *kind; /* for a protobuf answer */
+    client_fn *fn;           /* NULL: the answer is no longer wanted */
     void *arg;
 };
 
@@ -79,7 +78,7 @@ static const struct json *parse_reply(struct arena *a, const struct kind *k,
         status_to_err(reply->status, reply->body, reply->body_len, err);
     if (reply->body_len == 0)
         return NULL;
-    if (err_is_set(err)) /* the Status itself is a courtesy then; it may be any text */
+    if (err_is_set(err)) /* the Status is optional then; it may be any text */
         return json_parse(a, reply->body, reply->body_len, NULL);
     v = protobuf_is(reply->body, reply->body_len)
             ? protobuf_parse(a, k, reply->body, reply->body_len, NULL, NULL, err)
@@ -138,7 +137,7 @@ static void send(struct transport *t, const char *method, const char *path,
     buf_release(&text);
 }
 
-/* What the tables do not know would be missing in protobuf: that goes as JSON. */
+/* Members missing in the tables would be lost in protobuf, so such objects are sent as JSON. */
 static void create(struct transport *t, const struct kind *k, const char *path,
                    const struct json *object, client_fn *fn, void *arg)
 {

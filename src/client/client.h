@@ -1,29 +1,26 @@
-/*
- * client.h - typed-enough calls on the API over a transport: paths from kinds, bodies from values,
- * Status to err.
- */
+/* client.h - API calls over a transport: paths from kinds, bodies from values, Status to err. */
 #ifndef MUSTER_CLIENT_CLIENT_H
 #define MUSTER_CLIENT_CLIENT_H
 
 #include "api/kind.h"
 #include "port/transport.h"
 
-/* err is NULL on success; object is the answer (an object or Status), NULL when there is none. Both
- * live until the function returns. Called once, never from inside the call that asked, except when
- * memory has run out: then there is no other way to answer at all. */
+/* err is NULL on success; object is the answer (an object or Status), or NULL. Both are valid until
+ * the function returns. Called once, never before the call returns, except when out of memory,
+ * where there is no other way to answer. */
 typedef void client_fn(void *arg, const struct json *object, const struct err *err);
 
-/* Answers to calls made with this arg are dropped from now on: call it before arg goes away. */
+/* Drops the answers of calls made with this arg: call it before freeing arg. */
 void client_forget(const void *arg);
 
-/* In what our own server says of its version. */
+/* Part of our own server's version. */
 #define CLIENT_OUR_SERVER "+muster"
 
-/* The answer to GET of a path that is no kind's. */
+/* GET of a path that does not belong to a kind. */
 void client_get_path(struct transport *t, const char *path, client_fn *fn, void *arg);
 void client_get(struct transport *t, const struct kind *k, const char *ns, const char *name,
                 client_fn *fn, void *arg);
-/* Of the object only its metadata: all a server has to write then. */
+/* Only the object's metadata, which saves the server work. */
 void client_get_metadata(struct transport *t, const struct kind *k, const char *ns,
                          const char *name, client_fn *fn, void *arg);
 /* selector: a raw query such as "labelSelector=a%3Db" or NULL. */
@@ -31,7 +28,7 @@ void client_list(struct transport *t, const struct kind *k, const char *ns, cons
                  client_fn *fn, void *arg);
 void client_create(struct transport *t, const struct kind *k, const struct json *object,
                    client_fn *fn, void *arg);
-/* POST to a subresource: "binding", "token". body NULL: memory has run out. */
+/* POST to a subresource: "binding", "token". body NULL: out of memory. */
 void client_create_sub(struct transport *t, const struct kind *k, const char *ns, const char *name,
                        const char *subresource, const struct json *body, client_fn *fn, void *arg);
 void client_update_status(struct transport *t, const struct kind *k, const struct json *object,
@@ -44,13 +41,13 @@ void client_patch(struct transport *t, const struct kind *k, const char *ns, con
 void client_delete(struct transport *t, const struct kind *k, const char *ns, const char *name,
                    const char *uid, int64_t grace_seconds, const char *propagation, client_fn *fn,
                    void *arg);
-/* version: of the object, another precondition; or NULL. */
+/* version: the object's, as another precondition; or NULL. */
 void client_delete_version(struct transport *t, const struct kind *k, const char *ns,
                            const char *name, const char *uid, const char *version,
                            int64_t grace_seconds, const char *propagation, client_fn *fn,
                            void *arg);
 
-/* Whether we may do this; what is "" is not asked about. fn gets a SelfSubjectAccessReview. */
+/* Whether we may do this; "" members are ignored. fn gets a SelfSubjectAccessReview. */
 struct client_access {
     const char *ns, *verb, *group, *resource, *subresource, *name;
 };

@@ -1,5 +1,5 @@
-/* exec_client.c - see exec_client.h. Channels: 0 input, 1 and 2 output, 3 how it ended (a Status),
- * 4 sizes of the terminal, 255 the end of a channel (v5). */
+/* exec_client.c - see exec_client.h. Channels: 0 input, 1 and 2 output, 3 the result (a Status), 4
+ * terminal sizes, 255 end of a channel (v5). */
 #include "client/exec_client.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/percent.h"
 #include "net/ws_client.h"
 
-#define PATH_LIMIT_BYTES (256u * 1024u) /* the command is in it */
+#define PATH_LIMIT_BYTES (256u * 1024u) /* includes the command */
 #define STATUS_LIMIT_BYTES (64u * 1024u)
 #define HEADERS_LIMIT_BYTES (64u * 1024u)
 #define PROTOCOLS "v5.channel.k8s.io, v4.channel.k8s.io"
@@ -26,7 +26,7 @@ struct exec_client {
     struct buf status;
 };
 
-/* --- what comes ------------------------------------------------------------------------ */
+/* --- input from the server ------------------------------------------------------------- */
 
 static void on_part(void *arg, bool first, const char *data, size_t len)
 {
@@ -99,7 +99,7 @@ static void on_drained(void *arg)
 static const struct ws_client_handler events = {
     .part = on_part, .drained = on_drained, .closed = on_closed};
 
-/* --- what goes ------------------------------------------------------------------------- */
+/* --- output to the server -------------------------------------------------------------- */
 
 bool exec_client_has_room(const struct exec_client *c)
 {
@@ -112,8 +112,7 @@ void exec_client_send(struct exec_client *c, const void *data, size_t len)
         ws_client_send(c->ws, STDIN, data, len);
 }
 
-/* Also before the server has said which version it speaks: an older one does not know the channel
- * and lets it pass. */
+/* Also sent before the server has chosen its version: an older one ignores the unknown channel. */
 void exec_client_end_input(struct exec_client *c)
 {
     static const unsigned char channel = STDIN;
@@ -140,7 +139,7 @@ static const char *make_path(struct arena *a, const struct exec_client_options *
                *path = kind_path(a, &kind_pod, o->ns, o->pod);
     const char *text;
 
-    base = base ? strchr(base + 3, '/') : NULL; /* a server may live below a path */
+    base = base ? strchr(base + 3, '/') : NULL; /* a server may be below a path */
     buf_addf(&out, "%s%s/exec?stdout=true", base ? base : "", path ? path : "");
     if (!o->tty)
         buf_adds(&out, "&stderr=true");

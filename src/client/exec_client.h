@@ -24,17 +24,17 @@ struct exec_client_options {
 /* Called from the loop only. Each may free the client. */
 struct exec_client_handler {
     void (*output)(void *arg, enum exec_client_stream stream, const char *data, size_t len);
-    void (*drained)(void *arg); /* input may be sent (again) */
+    void (*drained)(void *arg); /* more input may be sent */
     /* Once, last. err NULL: the command ran and ended with exit_code. Otherwise it did not run, or
-     * what became of it is not known. */
+     * its outcome is unknown. */
     void (*ended)(void *arg, int exit_code, const struct err *err);
 };
 
-/* Waits until it is connected, then goes on by itself. options are not kept. */
+/* Blocks until it is connected; the rest is asynchronous. options are not kept. */
 struct exec_client *exec_client_new(const struct exec_client_options *options,
                                     const struct exec_client_handler *handler, void *arg,
                                     struct err *err) must_check;
-void exec_client_free(struct exec_client *c); /* the command ends; NULL-safe */
+void exec_client_free(struct exec_client *c); /* ends the command; NULL-safe */
 
 bool exec_client_has_room(const struct exec_client *c);
 void exec_client_send(struct exec_client *c, const void *data, size_t len);

@@ -1,4 +1,4 @@
-/* exec_plugin.c - see exec_plugin.h. Its own words go to our stderr, as its user expects. */
+/* exec_plugin.c - see exec_plugin.h. The plugin's stderr is ours, as its user expects. */
 #include "client/exec_plugin.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ static int wait_limit_ms(const struct exec_plugin *p)
     return p->interactive ? EXEC_PLUGIN_INTERACTIVE_WAIT_MS : EXEC_PLUGIN_WAIT_MS;
 }
 
-/* Until it closes its output; false: that took too long, or it is stopped. */
+/* Until it closes its output; false: timeout, or stopped. */
 static bool read_all(const struct exec_plugin *p, int fd, int stop_fd, struct buf *out)
 {
     int64_t end = monotonic_ms() + wait_limit_ms(p);
@@ -125,13 +125,12 @@ static int wait_for(const struct exec_plugin *p, pid_t pid, bool in_time, struct
         if (errno != EINTR)
             break;
     if (!in_time)
-        return err_set(err, ERR_UNAUTHORIZED,
-                       "the plugin %s, which the kubeconfig's user logs in with, does not answer "
-                       "within %d seconds; it was stopped",
-                       p->argv[0], wait_limit_ms(p) / 1000);
+        return err_set(
+            err, ERR_UNAUTHORIZED,
+            "the kubeconfig's login plugin %s did not answer within %d seconds and was stopped",
+            p->argv[0], wait_limit_ms(p) / 1000);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return err_set(err, ERR_UNAUTHORIZED,
-                       "the plugin %s, which the kubeconfig's user logs in with, failed with %s %d",
+        return err_set(err, ERR_UNAUTHORIZED, "the kubeconfig's login plugin %s failed with %s %d",
                        p->argv[0], WIFEXITED(status) ? "exit code" : "signal",
                        WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
     return 0;
@@ -150,8 +149,7 @@ static int ask(struct arena *a, const struct exec_plugin *p, int stop_fd, struct
     (void)close(pipe_fds[1]);
     if (rc != 0) {
         (void)close(pipe_fds[0]);
-        rc = err_set(err, ERR_UNAUTHORIZED,
-                     "the plugin %s, which the kubeconfig's user logs in with, cannot be run: %s",
+        rc = err_set(err, ERR_UNAUTHORIZED, "the kubeconfig's login plugin %s cannot be run: %s",
                      p->argv[0], strerror(rc));
         if (p->install_hint)
             err_hint(err, "%s", p->install_hint);
@@ -162,12 +160,12 @@ static int ask(struct arena *a, const struct exec_plugin *p, int stop_fd, struct
     return wait_for(p, pid, in_time, err);
 }
 
-/* --- what it says ----------------------------------------------------------------------------- */
+/* --- parsing its output ---------------------------------------------------------------------- */
 
 static int wrong(const struct exec_plugin *p, const char *what, struct err *err)
 {
-    return err_set(err, ERR_UNAUTHORIZED, "the answer of the plugin %s is wrong: %s", p->argv[0],
-                   what);
+    return err_set(err, ERR_UNAUTHORIZED, "the answer of the login plugin %s is invalid: %s",
+                   p->argv[0], what);
 }
 
 static const char *text_at(const struct json *status, const char *name)
@@ -190,18 +188,18 @@ static int read_answer(struct arena *a, const struct exec_plugin *p, const struc
                                .cert_pem = text_at(status, "clientCertificateData"),
                                .key_pem = text_at(status, "clientKeyData")};
     if (!json_string_is(json_get(root, "kind"), "ExecCredential"))
-        return wrong(p, "it is no ExecCredential in JSON", err);
+        return wrong(p, "it is not an ExecCredential in JSON", err);
     if (!json_string_is(json_get(root, "apiVersion"), p->api_version))
         return wrong(
             p, arena_printf(a, "apiVersion must be %s, as in the kubeconfig", p->api_version), err);
     if (!ret->token && !ret->cert_pem)
         return wrong(p, "status has neither token nor clientCertificateData", err);
     if (!ret->cert_pem != !ret->key_pem)
-        return wrong(p, "status.clientCertificateData and clientKeyData come together", err);
+        return wrong(p, "status.clientCertificateData and clientKeyData must both be set", err);
     if (ret->token && strpbrk(ret->token, "\r\n"))
         return wrong(p, "status.token has more than one line", err);
     if (expires && time_parse(expires, &ret->expires_ms) < 0)
-        return wrong(p, "status.expirationTimestamp is no time", err);
+        return wrong(p, "status.expirationTimestamp is not a time", err);
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /*
- * http_transport.c - see http_transport.h. Adds the server's address, who we are and time limits;
+ * http_transport.c - see http_transport.h. Adds the server's address, credentials and time limits;
  * knows nothing of objects.
  */
 #include "client/http_transport.h"
@@ -18,7 +18,7 @@
 #define CALL_TIMEOUT_MS 60000
 #define BUSY_PATIENCE_MS 60000
 #define REPLY_LIMIT_BYTES (256u * 1024u * 1024u)
-#define REFUSAL_LIMIT_BYTES (1024u * 1024u) /* of a stream that was refused */
+#define REFUSAL_LIMIT_BYTES (1024u * 1024u) /* body of a refused stream */
 #define URL_LIMIT_BYTES (64u * 1024u)
 #define CONFIG_LIMIT_BYTES (1024u * 1024u)
 #define TOKEN_MEMORY_BYTES (1024u * 1024u)
@@ -47,16 +47,16 @@ struct http_transport {
     struct api_stream *calls; /* everything under way, calls and streams */
 };
 
-/* The plugin at work on a pool thread. */
+/* The plugin, running on a pool thread. */
 struct login {
-    struct http_transport *transport; /* NULL: it is gone */
+    struct http_transport *transport; /* NULL: already freed */
     struct client_config fresh;
     struct arena arena;
     struct err err;
     int stop_fd;
 };
 
-/* A request that waits for it. */
+/* A request waiting for it. */
 struct held {
     struct arena arena;
     struct api_call call;
@@ -67,11 +67,11 @@ struct held {
 struct api_stream {
     struct api_stream *next, **at;
     struct http_transport *transport;
-    struct http_exchange *exchange; /* NULL while it is held */
+    struct http_exchange *exchange; /* NULL while waiting */
     struct held *held;
-    api_reply_fn *fn; /* of a call */
+    api_reply_fn *fn; /* for a call */
     void *fn_arg;
-    struct api_stream_handler handler; /* of a stream */
+    struct api_stream_handler handler; /* for a stream */
 };
 
 static struct api_stream *item_new(struct http_transport *t)
@@ -122,7 +122,7 @@ static void on_end(void *arg, const struct http_result *result)
     struct buf why = BUF_INIT(URL_LIMIT_BYTES);
 
     if (result->status == 401 && s->transport->plugin)
-        s->transport->expires_ms = 1; /* the next one asks it again, as kubectl does */
+        s->transport->expires_ms = 1; /* the next request runs it again, as in kubectl */
     if (result->status == 0) {
         buf_addf(&why, "cannot reach %s: %s", s->transport->server, result->error);
         reply.body = why.failed ? "cannot reach the API server" : why.data;
@@ -235,7 +235,7 @@ static bool start_now(struct api_stream *s, const struct api_call *call)
     return s->exchange;
 }
 
-/* --- the plugin runs while the loop goes on; requests wait for it --- */
+/* --- the plugin runs on a pool thread while requests wait --- */
 
 static void login_free(struct login *login)
 {
@@ -259,7 +259,7 @@ static void use_login(struct http_transport *t, struct login *login)
     if (!err_is_set(&login->err) && fresh->reach.cert_pem)
         (void)!http_client_identify(t->http, fresh->reach.cert_pem, fresh->reach.key_pem,
                                     &login->err);
-    if (err_is_set(&login->err)) { /* the server says what the old one is worth */
+    if (err_is_set(&login->err)) { /* the server will judge the old credentials */
         log_warn("%s", login->err.text);
         t->expires_ms = clock_now_ms(loop_clock(t->loop)) + PLUGIN_AGAIN_MS;
         return;
@@ -297,7 +297,7 @@ static void plugin_done(void *arg)
         use_login(t, login);
     }
     login_free(login);
-    do { /* from the first again: who is answered may close others */
+    do { /* restart from the first: an answered caller may close others */
         for (s = t ? t->calls : NULL; s && !s->held; s = s->next)
             ;
         if (s)
@@ -352,8 +352,7 @@ static bool start(struct api_stream *s, const struct api_call *call)
     return t->login ? hold(s, call) : start_now(s, call);
 }
 
-/* Without memory there is no other moment to say so than now: an answer too early is better than
- * none at all. */
+/* Out of memory there is no later moment to report it: an early answer is better than none. */
 static void no_memory(api_reply_fn *fn, void *arg)
 {
     static const char why[] = "out of memory";
@@ -413,7 +412,7 @@ static void http_transport_free(struct transport *base)
 {
     struct http_transport *t = container_of(base, struct http_transport, transport);
 
-    if (t->login) { /* whose end the loop waits for */
+    if (t->login) { /* the loop waits for its end */
         t->login->transport = NULL;
         (void)!eventfd_write(t->login->stop_fd, 1);
     }

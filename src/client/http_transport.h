@@ -7,7 +7,7 @@
 #include "loop/loop.h"
 #include "port/transport.h"
 
-/* config is copied, but its plugin, which must live as long. Connects to nothing yet. */
+/* config is copied, except for its plugin, which must live as long. Does not connect yet. */
 struct transport *http_transport_new(struct loop *l, const struct client_config *config,
                                      struct err *err) must_check;
 

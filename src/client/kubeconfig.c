@@ -1,5 +1,5 @@
-/* kubeconfig.c - see kubeconfig.h. What would change who we are and is not done is refused by its
- * name. */
+/* kubeconfig.c - see kubeconfig.h. Settings that would change our identity and are not supported
+ * are refused by name. */
 #include "client/kubeconfig.h"
 
 #include <errno.h>
@@ -16,19 +16,19 @@
 
 #define FILE_LIMIT_BYTES (4u * 1024u * 1024u)
 
-/* Where we are, for messages and relative file names. */
+/* The current file, for messages and relative file names. */
 #define SOURCES_LIMIT 16u
 
 struct reader {
     struct arena *arena;
-    const char *path; /* of what is read just now */
+    const char *path; /* of the current file */
     struct err *err;
     struct source {
         const char *path;
         const struct json *root;
     } sources[SOURCES_LIMIT];
     size_t count;
-    const char *ca_pem; /* of the cluster */
+    const char *ca_pem; /* the cluster's */
 };
 
 static int fail(struct reader *r, const struct json *at, const char *fmt, ...) printf_like(3, 4);
@@ -110,7 +110,7 @@ static int read_pem(struct reader *r, const struct json *object, const char *nam
 
 /* --- cluster, user, context --- */
 
-/* The member `what` of the entry of that name; of several files the first that has one counts. */
+/* The member `what` of the entry with that name; of several files the first that has one wins. */
 static const struct json *find_named(struct reader *r, const char *list, const char *name,
                                      const char *what)
 {
@@ -123,7 +123,7 @@ static const struct json *find_named(struct reader *r, const char *list, const c
     return NULL;
 }
 
-/* What would change who we are or whom we talk to, and is not done. */
+/* Refuses unsupported settings that would change our identity or the server's. */
 static int refuse(struct reader *r, const struct json *object, const char *const *members,
                   const char *hint)
 {
@@ -140,7 +140,7 @@ static int refuse(struct reader *r, const struct json *object, const char *const
     return 0;
 }
 
-/* Unlike percent_decode it lets a % pass that escapes nothing: passwords have them. */
+/* Unlike percent_decode it tolerates a % that escapes nothing: passwords contain them. */
 static const char *unescape(struct arena *a, const char *text, size_t len)
 {
     char *out = arena_alloc(a, len + 1);
@@ -156,8 +156,7 @@ static const char *unescape(struct arena *a, const char *text, size_t len)
     return out;
 }
 
-/* "http://user:password@host" is taken apart: the address is for messages too, the password for
- * nobody's eyes. */
+/* Splits "http://user:password@host": the address appears in messages, the password must not. */
 static void read_address(struct reader *r, const char *url, size_t len, struct client_config *ret)
 {
     const char *host = strstr(url, "://") + 3, *end = url + len;
@@ -176,7 +175,7 @@ static void read_address(struct reader *r, const char *url, size_t len, struct c
     }
 }
 
-/* The certificate's name takes the place of the server's, which is still where we connect. */
+/* The certificate's name replaces the server's in the URL; we still connect to the server. */
 static void read_server_name(struct reader *r, const char *name, struct client_config *ret)
 {
     const char *host = strstr(ret->server, "://") + 3;
@@ -277,7 +276,7 @@ static const char **strings_of(struct reader *r, const char *first, const struct
     return out;
 }
 
-/* The plugin's input: the cluster only on its request. */
+/* The plugin's input: includes the cluster only if it asks for it. */
 static const char *plugin_info(struct reader *r, const struct json *exec,
                                const struct json *cluster, bool interactive)
 {
@@ -330,7 +329,7 @@ static int check_plugin(struct reader *r, const struct json *exec)
         return fail(r, mode ? mode : exec,
                     "exec.interactiveMode must be Never, IfAvailable or Always");
     if (strcmp(text, "Always") == 0 && !isatty(STDIN_FILENO))
-        return fail(r, mode, "exec.interactiveMode is Always, and here is no terminal");
+        return fail(r, mode, "exec.interactiveMode is Always, but there is no terminal");
     return 0;
 }
 
@@ -344,7 +343,7 @@ static int read_plugin(struct reader *r, const struct json *exec, const struct j
 
     if (rc < 0 || !p)
         return rc;
-    /* A bare name is looked for in PATH. */
+    /* A bare name is searched in PATH. */
     command = arena_strdup(r->arena, strchr(command, '/') ? beside(r, command) : command);
     p->api_version = arena_strdup(r->arena, json_get_string(exec, "apiVersion", ""));
     p->interactive = strcmp(json_get_string(exec, "interactiveMode", ""), "Never") != 0 &&
@@ -364,8 +363,7 @@ static int read_user(struct reader *r, const struct json *user, const struct jso
                                               "as-user-extra", NULL};
     const struct json *exec = json_get(user, "exec");
     int rc = refuse(r, user, unsupported,
-                    "use a token, a client certificate or an exec plugin of the user that is "
-                    "meant");
+                    "use a token, a client certificate or an exec plugin of the intended user");
 
     if (rc == 0)
         rc = read_token(r, user, ret);
@@ -378,7 +376,8 @@ static int read_user(struct reader *r, const struct json *user, const struct jso
     if (rc < 0)
         return rc;
     if (!ret->reach.cert_pem != !ret->reach.key_pem)
-        return fail(r, user, "client-certificate and client-key come together or not at all");
+        return fail(r, user,
+                    "client-certificate and client-key must both be set or both be absent");
     if (json_get_string(user, "username", NULL)) {
         ret->username = arena_strdup(r->arena, json_get_string(user, "username", ""));
         ret->password = arena_strdup(r->arena, json_get_string(user, "password", ""));
@@ -441,7 +440,7 @@ static int read_sources(struct reader *r, const char *wanted, struct client_conf
             return fail(r, root, "this is not a kubeconfig (kind: Config)");
     }
     r->path = path;
-    /* A file with one context needs no choice. */
+    /* With a single context no choice is needed. */
     if (!*name && r->count == 1 && json_len(contexts) == 1)
         name = json_get_string(json_first(contexts), "name", "");
     if (!*name)
@@ -490,7 +489,7 @@ int kubeconfig_parse(struct arena *a, const char *path, const char *text, size_t
 
     if (rc == 0)
         rc = finish(&r, NULL, ret);
-    /* The scratch arena goes away: everything that stays was copied into a. */
+    /* The scratch arena is released: everything to be kept was copied into a. */
     arena_release(&scratch);
     return rc;
 }
@@ -529,7 +528,7 @@ int kubeconfig_load(struct arena *a, const char *paths, const char *context,
         at += *at == ':';
     }
     if (rc == 0 && r.count == 0)
-        rc = err_set(err, ERR_NOT_FOUND, "%s: none of these files is there", paths);
+        rc = err_set(err, ERR_NOT_FOUND, "%s: none of these files exists", paths);
     if (rc == 0)
         rc = finish(&r, context, ret);
     arena_release(&scratch);

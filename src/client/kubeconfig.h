@@ -1,6 +1,6 @@
 /*
- * kubeconfig.h - where the API server is and how to prove who we are: reads the file kubectl uses,
- * and writes one for our own server. Errors name file and line.
+ * kubeconfig.h - the API server's address and our credentials: reads kubectl's file, and writes one
+ * for our own server. Errors name file and line.
  */
 #ifndef MUSTER_CLIENT_KUBECONFIG_H
 #define MUSTER_CLIENT_KUBECONFIG_H
@@ -10,10 +10,10 @@
 #include "client/exec_plugin.h"
 #include "net/reach.h"
 
-/* Absent things are NULL. Certificates are PEM texts, wherever they came from. */
+/* Unset members are NULL. Certificates are PEM texts, wherever they came from. */
 struct client_config {
-    const char *server; /* "https://127.0.0.1:7447", no slash at the end */
-    const char *ns;     /* of the context; NULL: default */
+    const char *server; /* "https://127.0.0.1:7447", without a trailing slash */
+    const char *ns;     /* the context's; NULL: default */
     const char *token;
     const char *token_file;           /* where it came from, to be read again: tokens are changed */
     const char *cert_file, *key_file; /* likewise */
@@ -23,27 +23,27 @@ struct client_config {
     const char *username, *password; /* HTTP basic authentication */
 };
 
-/* The header that says who we are, whole, in the arena; NULL when there is nothing to say. */
+/* The complete Authorization header, in the arena; NULL without credentials. */
 const char *client_authorization(struct arena *a, const struct client_config *config);
 
-/* The first line of a file, without blanks around it, as tokens are kept; NULL when there is none.
- */
+/* The first line of a file without surrounding blanks, as tokens are stored; NULL if there is
+ * none. */
 const char *token_file_read(struct arena *a, const char *path);
 
-/* A context, or when it is NULL the current one, of a file or of several with ':' between them, of
- * which the first that has something counts. Everything in *ret lives in the arena. */
+/* The given context, or the current one for NULL, from a file or several separated by ':', of which
+ * the first with an entry wins. Everything in *ret is in the arena. */
 int kubeconfig_load(struct arena *a, const char *paths, const char *context,
                     struct client_config *ret, struct err *err) must_check;
-/* $KUBECONFIG or ~/.kube/config; NULL: there is neither. */
+/* $KUBECONFIG or ~/.kube/config; NULL: neither exists. */
 const char *kubeconfig_of_user(struct arena *a);
-/* Runs the plugin, where there is one, and waits for it (exec_plugin.h); token, certificate and
- * expires_ms are set. */
+/* Runs the plugin, if any, and waits for it (exec_plugin.h); sets token, certificate and
+ * expires_ms. */
 int client_config_login(struct arena *a, struct client_config *config, int stop_fd,
                         struct err *err) must_check;
-/* For those who show a token of their own: without our certificate. */
+/* For callers with their own token: omits our certificate. */
 struct reach client_reach_of_others(const struct client_config *server);
 
-/* The same of a text; path is for messages and for file names relative to it. */
+/* The same from text; path is for messages and relative file names. */
 int kubeconfig_parse(struct arena *a, const char *path, const char *text, size_t len,
                      struct client_config *ret, struct err *err) must_check;
 

@@ -16,7 +16,7 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* A file's text without the end of its last line; NULL when there is none. */
+/* A file's text without its final newline; NULL if there is none. */
 static const char *read_text(struct arena *a, const char *path)
 {
     struct buf text = BUF_INIT(FILE_LIMIT_BYTES);

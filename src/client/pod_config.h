@@ -1,5 +1,5 @@
-/* pod_config.h - how a program inside a pod reaches the API: with the token its service account has
- * there, as muster's node agent or a kubelet hands it over. */
+/* pod_config.h - how a program inside a pod reaches the API: with its service account's token, as
+ * provided by muster's node agent or a kubelet. */
 #ifndef MUSTER_CLIENT_POD_CONFIG_H
 #define MUSTER_CLIENT_POD_CONFIG_H
 

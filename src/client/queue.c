@@ -1,7 +1,7 @@
 /*
- * queue.c - see queue.h. One record per key that is waiting, in work or delayed; idle keys cost
- * nothing. A key has one due time, so the earliest wish counts. Work starts from a timer, never
- * from inside queue_add, and a key added during a round waits for the next one: a key that adds
+ * queue.c - see queue.h. One record per key that is waiting, in progress or delayed; idle keys cost
+ * nothing. A key has one due time, the earliest requested. Work starts from a timer, never from
+ * inside queue_add, and a key added during a round waits for the next one: a key that re-adds
  * itself cannot starve the loop.
  */
 #include "client/queue.h"
@@ -13,7 +13,7 @@
 #include "base/map.h"
 #include "base/reserve.h"
 
-#define ROUND_ITEMS 64 /* in one turn of the loop, which others wait for */
+#define ROUND_ITEMS 64 /* per turn of the loop, so that others get their turn */
 #define FIRST_BACKOFF_MS 5
 #define LONGEST_BACKOFF_MS 60000
 
@@ -180,7 +180,7 @@ static void delay(struct item *i, int64_t delay_ms)
     i->due_ms = due;
     i->delay = clock_start(q->clock, delay_ms, on_due, i);
     if (!i->delay)
-        make_ready(i); /* no memory for a timer: rather too early than never */
+        make_ready(i); /* no memory for a timer: rather early than never */
 }
 
 void queue_add_after(struct queue *q, const char *key, int64_t delay_ms)
@@ -213,8 +213,8 @@ void queue_done(struct queue *q, const char *key, enum queue_result result)
         return;
     i->in_work = false;
     q->in_work--;
-    /* Where something happened meanwhile it is tried again at once, and that says nothing of how
-     * long to wait: of a pod's end one hears in many pieces. */
+    /* If something changed meanwhile it is retried at once, without affecting the back-off: a pod's
+     * end is reported in many pieces. */
     if (result == QUEUE_OK)
         i->failures = 0;
     else if (!i->again)

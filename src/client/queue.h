@@ -1,7 +1,7 @@
 /*
- * queue.h - keys waiting to be worked on. A key is in the queue at most once and in work at most
- * once; added while in work it comes again afterwards. Failing keys come back later and later (5 ms
- * doubling to 60 s), each for itself.
+ * queue.h - keys waiting to be processed. A key is queued at most once and in progress at most
+ * once; added while in progress it is processed again afterwards. Failing keys are retried with
+ * back-off (5 ms doubling to 60 s), each on its own.
  */
 #ifndef MUSTER_CLIENT_QUEUE_H
 #define MUSTER_CLIENT_QUEUE_H
@@ -11,7 +11,7 @@
 
 struct queue;
 
-/* Begin work on key, which is valid until queue_done; call that once when it is over, possibly
+/* Starts processing key, which is valid until queue_done; call that once when done, possibly
  * later. */
 typedef void queue_work_fn(void *arg, const char *key);
 
@@ -23,7 +23,7 @@ void queue_add_after(struct queue *q, const char *key,
                      int64_t delay_ms); /* the earliest of several counts */
 enum queue_result { QUEUE_OK, QUEUE_RETRY };
 void queue_done(struct queue *q, const char *key,
-                enum queue_result result); /* OK forgets the back-off */
-size_t queue_len(const struct queue *q);   /* waiting, in work and delayed */
+                enum queue_result result); /* OK resets the back-off */
+size_t queue_len(const struct queue *q);   /* waiting, in progress and delayed */
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * reflector.c - list, then watch, then list again when the watch cannot go on. See reflector.h.
+ * reflector.c - list, then watch, then list again when the watch cannot continue. See reflector.h.
  *
- * A watch that the server closed in good order goes on from the last revision seen (bookmarks
- * count). Anything else (refused, expired, broken, a line that is not an event) lists again: after
- * a break the server may be another one, with another history. Each trouble in a row waits longer,
- * with jitter so that many clients do not come back in step.
+ * A watch that the server closed properly is resumed from the last revision seen (bookmarks count).
+ * Anything else (refused, expired, broken, an invalid line) lists again: after a break the server
+ * may be another one, with another history. Consecutive failures wait longer, with jitter so that
+ * many clients do not return in step.
  *
- * Streams are closed from timers only, never from inside their own handler.
+ * Streams are closed from timers only, never from inside their own handlers.
  */
 #include "client/reflector.h"
 
@@ -24,15 +24,14 @@
 #define PAGE_OBJECTS 500
 #define WATCH_SECONDS_MIN 300
 #define WATCH_SECONDS_MAX 600
-#define WATCH_OVERDUE_MS                                                                           \
-    30000 /* a server that does not end the watch in time is not heard any more */
+#define WATCH_OVERDUE_MS 30000 /* then an unended watch counts as dead */
 #define SHORT_WATCH_MS 1000
 #define FIRST_BACKOFF_MS 200
 #define LONGEST_BACKOFF_MS 10000
 #define LINE_LIMIT_BYTES (16u * 1024u * 1024u)
 #define EVENT_LIMIT_BYTES (256u * 1024u * 1024u)
 #define QUERY_LIMIT_BYTES (64u * 1024u)
-#define FRAME_HEAD_BYTES 4u /* its length, in protobuf */
+#define FRAME_HEAD_BYTES 4u /* the length of a protobuf frame */
 #define PROTOBUF_WATCH PROTOBUF_TYPE ";stream=watch"
 
 struct reflector {
@@ -48,20 +47,20 @@ struct reflector {
     char *next_page; /* continue token */
 
     struct api_stream *stream;
-    bool stream_dead; /* what still comes from it is not looked at */
-    bool progressed;  /* this watch told something */
+    bool stream_dead; /* further data is ignored */
+    bool progressed;  /* this watch delivered something */
     int64_t watch_started_ms;
-    struct buf line; /* or frame, of which a part has come */
+    struct buf line; /* partial line or frame */
     bool in_frames;  /* protobuf */
     struct arena scratch;
 
-    unsigned failures; /* in a row */
+    unsigned failures; /* consecutive */
     struct clock_timer *next_step, *overdue;
 };
 
 static void step(void *arg);
 
-/* xorshift64*; only spreads load, so the seed may be guessed. */
+/* xorshift64*; only spreads load, so the seed may be guessable. */
 static uint64_t random_below(struct reflector *r, uint64_t bound)
 {
     r->random ^= r->random >> 12;
@@ -160,7 +159,7 @@ static void on_change_event(struct reflector *r, const char *type, const struct 
     int rc = 0;
 
     if (number && r->revision_number && number <= r->revision_number)
-        return; /* told before, or older than what was told */
+        return; /* a repeat, or older */
     if (strcmp(type, "DELETED") == 0)
         r->handler.remove(r->handler.arg, object);
     else
@@ -214,7 +213,7 @@ static void on_piece(struct reflector *r, const char *text, size_t len)
     on_event(r, event);
 }
 
-/* Of the frame that has begun, with its head. */
+/* Of the current frame, including its length prefix. */
 static size_t frame_len(const struct reflector *r)
 {
     const unsigned char *head = (const unsigned char *)r->line.data;
@@ -234,7 +233,7 @@ static bool keep_part(struct reflector *r, const char *data, size_t len)
     return false;
 }
 
-/* Both return how much of data they took. */
+/* Both return how much of data they consumed. */
 static size_t take_line(struct reflector *r, const char *data, size_t len)
 {
     const char *newline = memchr(data, '\n', len);
@@ -280,7 +279,7 @@ static void watch_ended_well(struct reflector *r)
         r->failures = 0;
         schedule_step(r, 0);
     } else {
-        step_later(r); /* a server that hangs up at once is not asked at once again */
+        step_later(r); /* a server that hangs up at once is not retried at once */
     }
 }
 
@@ -293,7 +292,7 @@ static void on_end(void *arg, const struct api_reply *reply)
     clock_stop(r->clock, r->overdue);
     r->overdue = NULL;
     if (r->stream_dead)
-        return; /* the next step is planned */
+        return; /* the next step is already scheduled */
     if (reply->status == 200) {
         watch_ended_well(r);
         return;
@@ -366,8 +365,8 @@ static void finish_list(struct reflector *r, const struct json *list)
         schedule_step(r, 0);
         return;
     }
-    /* Nothing was ever written there. To a watch 0 means "whatever you have", in no order that
-     * could be followed: list again instead. */
+    /* Nothing was ever written there. For a watch 0 means "whatever you have", in no usable order:
+     * list again instead. */
     set_string(&r->revision, NULL);
     step_later(r);
 }

@@ -1,10 +1,10 @@
 /*
- * reflector.h - follows one resource by list and watch and tells its changes in order. It keeps no
- * objects: client/cache.h does, and the garbage collector keeps its own small records.
+ * reflector.h - follows one resource by list and watch and reports its changes in order. It stores
+ * no objects: client/cache.h does, and the garbage collector has its own small records.
  *
- * A list is reported as list_begin, put (REFLECTOR_LIST) for each object, list_end; what was not
- * put in between is gone. A list that breaks off begins anew with list_begin. After a list come
- * watch events: newer than the list, each newer than the one before, nothing twice.
+ * A list is reported as list_begin, put (REFLECTOR_LIST) for each object, list_end; objects not put
+ * in between are gone. A list that breaks off starts over with list_begin. Then come watch events:
+ * newer than the list, each newer than the one before, without repeats.
  */
 #ifndef MUSTER_CLIENT_REFLECTOR_H
 #define MUSTER_CLIENT_REFLECTOR_H
@@ -17,10 +17,10 @@ struct reflector;
 
 enum reflector_source { REFLECTOR_LIST, REFLECTOR_WATCH };
 
-/* No function may free the reflector. Objects live until the function returns. */
+/* No function may free the reflector. Objects are valid until the function returns. */
 struct reflector_handler {
     void (*list_begin)(void *arg);
-    /* Negative errno when it could not be kept: the resource is listed again, later. */
+    /* A negative errno when it could not be stored: the resource is listed again later. */
     int (*put)(void *arg, enum reflector_source source, const struct json *object);
     void (*remove)(void *arg, const struct json *object);
     void (*list_end)(void *arg);
@@ -39,8 +39,9 @@ struct reflector_options {
 
 struct reflector *reflector_new(const struct reflector_options *options) must_check;
 void reflector_free(struct reflector *r);
-/* Newest revision told, as a number; 0 before the first list or when revisions are not numbers. */
-/* Drops what it is doing and lists at once. */
+/* The newest revision reported, as a number; 0 before the first list or when revisions are not
+ * numbers. */
+/* Abandons what it is doing and lists at once. */
 void reflector_list_again(struct reflector *r);
 int64_t reflector_revision(const struct reflector *r);
 

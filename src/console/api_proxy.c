@@ -1,7 +1,7 @@
 /*
- * api_proxy.c - see api_proxy.h. Nothing is passed on as it came: the request is written anew from
- * its method, address and a few named fields, and of the answer a few named fields are kept. So
- * neither a cookie nor who to impersonate gets through, and what is between two machines ends here.
+ * api_proxy.c - see api_proxy.h. Nothing is passed on verbatim: the request is rebuilt from its
+ * method, address and a few named headers, and only a few named headers of the answer are kept. So
+ * neither cookies nor impersonation headers get through, and hop-by-hop headers end here.
  */
 #include "console/api_proxy.h"
 
@@ -15,27 +15,29 @@
 #include "net/http_client.h"
 #include "net/origin.h"
 
-#define BODY_PAUSE_BYTES (64u * 1024u)  /* held for a client that does not take it */
-#define BODY_LIMIT_BYTES (512u * 1024u) /* ... with what comes before the pause is heard */
+#define BODY_PAUSE_BYTES (64u * 1024u) /* buffered for a client that does not read */
+#define BODY_LIMIT_BYTES                                                                           \
+    (512u * 1024u) /* ... including what arrives before the pause takes                            \
+                    * effect */
 #define URL_LIMIT_BYTES (64u * 1024u)
 #define FIELD_LIMIT_BYTES (16u * 1024u)
 #define HEADERS_LIMIT 16u
 
 struct exchange {
-    struct stream stream; /* what the client pulls, once it is answered */
+    struct stream stream; /* what the client pulls, once answered */
     struct api_proxy *proxy;
     struct exchange *prev, *next;
-    struct httpd_request *http; /* NULL once it is answered */
+    struct httpd_request *http; /* NULL once answered */
     struct http_exchange *upstream;
     struct clock_timer *timer;
 
     int status;
-    const char *type; /* this and the headers in the request's arena */
+    const char *type; /* this and the headers are in the request's arena */
     struct httpd_header headers[HEADERS_LIMIT];
     size_t headers_len;
 
     struct buf out;
-    bool paused, over, broken; /* nothing more comes; and it is not all */
+    bool paused, over, broken; /* nothing more comes; and it is incomplete */
 };
 
 struct api_proxy {
@@ -46,9 +48,9 @@ struct api_proxy {
     size_t exchanges_len;
 };
 
-/* --- ends ------------------------------------------------------------------------------- */
+/* --- ending ----------------------------------------------------------------------------- */
 
-/* No word from the server any more. */
+/* No further callbacks from the server. */
 static void hang_up(struct exchange *x)
 {
     if (x->upstream)
@@ -106,7 +108,7 @@ static void close_answer(struct stream *s)
 
 static const struct stream_ops answer_ops = {.read = read_answer, .close = close_answer};
 
-/* The head is whole. x may be gone afterwards. */
+/* The head is complete. x may be gone afterwards. */
 static void begin_answer(struct exchange *x)
 {
     struct httpd_request *http = x->http;
@@ -127,7 +129,7 @@ static void begin_answer(struct exchange *x)
     httpd_stream_with(http, x->status, type, x->headers, x->headers_len, &x->stream);
 }
 
-/* "Name: value" -> the value, when the name is this one. */
+/* The value of "Name: value" if it has this name. */
 static const char *value_of(struct arena *a, const char *line, size_t len, const char *name)
 {
     size_t name_len = strlen(name);
@@ -164,7 +166,7 @@ static void on_header(void *arg, const char *line, size_t len)
     char status[16];
 
     if (!x->http)
-        return; /* fields behind the body */
+        return; /* trailers */
     while (len > 0 && strchr("\r\n", line[len - 1]))
         len--;
     if (len >= 12 && strncmp(line, "HTTP/", 5) == 0) {
@@ -231,7 +233,7 @@ static int check_request(const struct httpd_request *http, struct err *err)
     if (http->too_large)
         return err_set(err, ERR_TOO_LARGE, "the request is too large");
     if (!origin_is_printable(http->path) || !origin_is_printable(http->query))
-        return err_set(err, ERR_BAD_REQUEST, "the path has odd characters in it");
+        return err_set(err, ERR_BAD_REQUEST, "the path contains invalid characters");
     return 0;
 }
 
@@ -288,7 +290,7 @@ void api_proxy_handle(struct api_proxy *p, struct httpd_request *http, const cha
     if (check_request(http, &err) == 0) {
         x = exchange_new(p, http);
         if (!x)
-            (void)err_set(&err, ERR_TOO_MANY_REQUESTS, "too many requests at a time");
+            (void)err_set(&err, ERR_TOO_MANY_REQUESTS, "too many concurrent requests");
     }
     if (!x) {
         origin_refuse(http, &err);

@@ -1,6 +1,6 @@
 /*
- * api_tunnel.h - WebSockets (exec, attach, port-forward) through a console that is a process of its
- * own, with the token of the user.
+ * api_tunnel.h - WebSockets (exec, attach, port-forward) through a standalone console, with the
+ * user's token.
  */
 #ifndef MUSTER_CONSOLE_API_TUNNEL_H
 #define MUSTER_CONSOLE_API_TUNNEL_H

@@ -1,8 +1,8 @@
 /*
  * app_activity.c - see app_activity.h.
  *
- * A round lists the apps that say what they do, and asks those that run and were not used just now.
- * Whatever fails is left out: the next round asks again.
+ * A round lists the apps that report activity, and polls those that run and were not used just now.
+ * Failures are ignored: the next round polls again.
  */
 #include "console/app_activity.h"
 
@@ -18,7 +18,7 @@
 #include "net/origin.h"
 
 #define ROUND_LIMIT_BYTES (64u * 1024u * 1024u)
-#define ASK_LIMIT_BYTES (4u * 1024u * 1024u) /* to ask one app */
+#define ASK_LIMIT_BYTES (4u * 1024u * 1024u) /* for polling one app */
 #define ANSWER_LIMIT_BYTES (256u * 1024u)
 #define READ_BYTES 4096u
 #define ANSWER_WAIT_MS 10000
@@ -37,13 +37,13 @@ struct app_activity {
     int64_t period_ms;
     struct clock_timer *next_round, *patience;
     size_t listed;           /* kinds, in this round */
-    struct arena arena;      /* of the round */
-    struct one *first, *now; /* to be asked; and the one that is */
+    struct arena arena;      /* for the round */
+    struct one *first, *now; /* to be polled; and the current one */
 
-    struct arena ask; /* of the app that is asked */
+    struct arena ask; /* for the current app */
     char *pod_uid;
     unsigned port;
-    size_t path; /* that is asked for */
+    size_t path; /* being requested */
     int64_t active_ms;
     struct pod_dial *dial;
     int fd;
@@ -105,7 +105,7 @@ static void asked_all(struct app_activity *w)
 {
     const struct one *o = w->now;
 
-    if (w->active_ms / 1000 <= o->used_ms / 1000 || /* as it is written */
+    if (w->active_ms / 1000 <= o->used_ms / 1000 || /* at the precision of the annotation */
         !app_say_used(w->transport, &w->ask, o->kind->job->kind, o->ns, o->name, w->active_ms, said,
                       w))
         ask_next(w);
@@ -154,7 +154,7 @@ static void on_socket(void *arg, unsigned events)
 {
     struct app_activity *w = arg;
 
-    /* A few hundred bytes into a new connection: it takes them whole, or is of no use. */
+    /* A few hundred bytes into a new connection: accepted completely, or it is useless. */
     if (!w->sent) {
         w->sent = send(w->fd, w->up.data, w->up.len, MSG_NOSIGNAL | MSG_DONTWAIT) ==
                   (ssize_t)w->up.len;

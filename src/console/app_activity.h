@@ -1,7 +1,7 @@
 /*
- * app_activity.h - asks programs that compute by themselves (core/app.h) whether they are at it, so
- * that a kernel whose page is closed counts as used. One after the other, now and then, through the
- * node's door into that very pod: what is not being asked costs nothing.
+ * app_activity.h - polls apps that compute on their own (core/app.h), so that a busy kernel whose
+ * page is closed counts as used. One after the other, now and then, through the node into that very
+ * pod; nothing else costs anything.
  */
 #ifndef MUSTER_CONSOLE_APP_ACTIVITY_H
 #define MUSTER_CONSOLE_APP_ACTIVITY_H
@@ -19,12 +19,12 @@ struct app_activity *app_activity_new(struct loop *loop, struct transport *t, st
                                       const struct idle_times *times) must_check;
 void app_activity_free(struct app_activity *w);
 
-/* Writes down when it was used. False: there is no memory for that, and fn is not called. */
+/* Records when it was used. False: out of memory, and fn is not called. */
 bool app_say_used(struct transport *t, struct arena *a, const struct kind *k, const char *ns,
                   const char *name, int64_t when_ms, client_fn *fn, void *arg);
-/* The header a program that runs what it is told wants to see; token "": nothing. */
+/* The token header for an app that executes code; token "": none. */
 void app_add_token(struct buf *out, const char *token);
 
-#define APP_PROGRAM_HOST "localhost" /* what a program is asked by */
+#define APP_PROGRAM_HOST "localhost" /* the Host in our requests to an app */
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * app_pages.c - see app_pages.h.
  *
- * Apps are somebody else's programs, and show what somebody's training wrote. Their pages need
- * scripts, even inline ones, so they have an origin of their own, where there is nothing else to be
- * had; the policy keeps what they show from being sent elsewhere.
+ * Apps are other people's programs, and show what training jobs wrote. Their pages need scripts,
+ * even inline ones, so each has its own origin, where there is nothing else to reach; the policy
+ * keeps their contents from being sent elsewhere.
  */
 #include "console/app_pages.h"
 
@@ -21,7 +21,7 @@
     "; default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; object-src 'none'; "          \
     "base-uri 'none'; frame-ancestors 'self'"
 
-/* Where people work, dialogs, forms and tabs of its own are part of it. */
+/* Where people work, dialogs, forms and new tabs are allowed. */
 const char *app_policy(const struct app_kind *kind)
 {
     return !kind || kind->runs_code ? SANDBOX " allow-forms allow-modals allow-popups" SOURCES
@@ -43,7 +43,7 @@ static const char *state_text(struct arena *a, const struct app_kind *kind, cons
                             "merge -p '{\"spec\":{\"suspend\":false}}'",
                             object_namespace(app), kind->job->kind->singular, object_name(app));
     if (strcmp(phase, "Paused") == 0)
-        return "Nobody had used it for long, so its pod was removed. It is being started again.";
+        return "It was not used for long, so its pod was removed. It is being started again.";
     if (*message)
         return message;
     return "It is being started.";
@@ -63,7 +63,7 @@ static void write_page(struct buf *out, const char *what, const char *title, con
     html_escape(out, phase);
     buf_adds(out, "</b></p><p>");
     html_escape(out, text);
-    buf_adds(out, "</p><p>This page looks again by itself.</p></html>");
+    buf_adds(out, "</p><p>This page reloads by itself.</p></html>");
 }
 
 static void write_status(struct buf *out, struct arena *a, const char *what, const char *title,

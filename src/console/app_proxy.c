@@ -2,13 +2,13 @@
  * app_proxy.c - see app_proxy.h.
  *
  * A request goes through the app (it must exist, and the caller must be allowed to use it) and its
- * pod to a connection of its own: on this machine to a port that a process of that very pod listens
- * on (port/node.h), on a cluster to the pod's address. Nothing of the request is passed on as it
- * came: the line and a few named fields are written anew, and of the answer a few named fields are
- * kept. Bodies are pulled, both ways: what is not taken is not read.
+ * pod to a new connection: on this machine to a port that a process of that very pod listens on
+ * (port/node.h), on a cluster to the pod's address. Nothing of the request is passed on verbatim:
+ * the request line and a few named headers are rebuilt, and only a few named headers of the answer
+ * are kept. Bodies are pulled in both directions: what is not consumed is not read.
  *
- * Being used is what keeps an app from being removed, so it is written down, seldom, in an
- * annotation (core/app.h).
+ * Use keeps an app from being removed, so it is recorded, infrequently, in an annotation
+ * (core/app.h).
  */
 #include "console/app_proxy.h"
 
@@ -37,7 +37,7 @@
 
 #define HEAD_LIMIT_BYTES (64u * 1024u)
 #define READ_BYTES (16u * 1024u)
-#define BODY_LIMIT_BYTES (64u * 1024u) /* held for a client that does not take it */
+#define BODY_LIMIT_BYTES (64u * 1024u) /* buffered for a client that does not read */
 #define BODY_PAUSE_BYTES (BODY_LIMIT_BYTES - READ_BYTES)
 #define ANSWER_WAIT_MS 120000 /* it may have to read many files first */
 #define SENDS_PER_TURN 16
@@ -45,25 +45,25 @@
 #define TOUCH_AGAIN_MS 10000 /* not for every request of a page */
 #define HEADERS_LIMIT 20u
 
-/* What a path leads to. */
+/* The target of a path. */
 struct app_place {
     const struct app_kind *kind; /* NULL: a port of a pod */
     const char *ns, *name;
-    unsigned port;    /* of a pod's port */
-    const char *url;  /* what its own addresses begin with, as the browser sees them */
-    const char *rest; /* of the path, behind them */
+    unsigned port;    /* for a pod's port */
+    const char *url;  /* the prefix of its own addresses, as the browser sees them */
+    const char *rest; /* of the path, after that prefix */
 };
 
 struct exchange {
-    struct stream stream; /* what the server pulls, once it answers */
+    struct stream stream; /* what the server pulls, once answered */
     struct app_proxy *proxy;
     struct exchange *prev, *next;
-    struct httpd_request *http;         /* NULL once it is answered */
-    const struct mount_request *caller; /* likewise */
+    struct httpd_request *http;         /* NULL once answered */
+    const struct mount_request *caller; /* the same */
     struct app_place place;
-    char *user, *program; /* whose part of all it is (base/share.h) */
+    char *user, *program; /* for its share of limited resources (base/share.h) */
     bool page_wanted, upgrades;
-    struct json *app; /* in the request's arena; NULL of a pod's port */
+    struct json *app; /* in the request's arena; NULL for a pod's port */
     unsigned port;
 
     struct pod_dial *dial;
@@ -73,12 +73,12 @@ struct exchange {
     struct loop_fd *watch;
     unsigned watched;
     bool connecting;
-    struct buf up;         /* of the request, still to be sent */
-    struct stream *pulled; /* where more of its body comes from; NULL: there is no more */
+    struct buf up;         /* unsent part of the request */
+    struct stream *pulled; /* source of the rest of its body; NULL: no more */
     struct http_answer answer;
-    bool heard;        /* any byte of it */
-    struct buf out;    /* body of the answer, still to be taken */
-    bool over, broken; /* nothing more comes; and it is not all */
+    bool heard;        /* anything was received from it */
+    struct buf out;    /* unread part of the answer's body */
+    bool over, broken; /* nothing more comes; and it is incomplete */
     struct clock_timer *timer;
     int64_t deadline_ms;
 };
@@ -86,16 +86,16 @@ struct exchange {
 struct app_proxy {
     struct loop *loop;
     struct transport *transport;
-    struct node *node; /* that has the pods; NULL: they are on a cluster */
+    struct node *node; /* of the pods; NULL: they are on a cluster */
     struct exchange *exchanges;
     struct ws_tunnels *tunnels;
     struct app_activity *activity; /* NULL on a cluster */
-    int64_t touch_ms;              /* how often it is said that one is used */
-    char touched[64];              /* UID of the one that was touched last */
+    int64_t touch_ms;              /* how often use is recorded */
+    char touched[64];              /* UID of the app recorded last */
     int64_t touched_ms;
 };
 
-/* --- ends ------------------------------------------------------------------------------------- */
+/* --- ending ----------------------------------------------------------------------------------- */
 
 static void hang_up(struct exchange *x)
 {
@@ -138,7 +138,7 @@ static void fail(struct exchange *x, const struct err *err)
     exchange_free(x);
 }
 
-/* text NULL: what the object's status says. */
+/* text NULL: from the object's status. */
 static void fail_with_state(struct exchange *x, int code, const char *text)
 {
     app_reply_state(x->http, x->place.kind, x->page_wanted, code,
@@ -177,7 +177,7 @@ static void close_answer(struct stream *s)
 
 static const struct stream_ops answer_ops = {.read = read_answer, .close = close_answer};
 
-/* "." and "..", also as %2e: they would lead out of the TensorBoard's own address. */
+/* "." and "..", also as %2e: they would leave the app's own address. */
 static bool has_dot_segment(const char *path)
 {
     for (const char *at = path; *at;) {
@@ -199,8 +199,8 @@ static bool has_dot_segment(const char *path)
     return false;
 }
 
-/* A path of its own address, whole or behind the host we ask it by; anything else is not for the
- * user's browser. */
+/* A path at its own address, absolute or with the Host of our requests; anything else must not
+ * reach the user's browser. */
 static const char *own_location(struct exchange *x, const char *location)
 {
     return strncmp(location, x->place.url, strlen(x->place.url)) == 0 &&
@@ -210,8 +210,8 @@ static const char *own_location(struct exchange *x, const char *location)
                : NULL;
 }
 
-/* With the path it is relative to, as the browser has it. The program of a pod's port knows nothing
- * of the path it is at. */
+/* Completed with its base path, as the browser sees it. The program behind a pod's port does not
+ * know its own path. */
 static const char *whole_location(struct exchange *x, const char *location)
 {
     static const char host[] = "http://" APP_PROGRAM_HOST "/";
@@ -227,7 +227,7 @@ static const char *whole_location(struct exchange *x, const char *location)
     return location ? location : "";
 }
 
-/* Where breaches are told is outside of what our own policy rules. */
+/* Reporting endpoints are not covered by our own policy. */
 static const char *policy_without_reports(struct arena *a, const char *policy)
 {
     static const char *const reports[] = {"report-uri", "report-to"};
@@ -288,7 +288,7 @@ static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEA
     return n;
 }
 
-/* The head is there. What was not sent of the request is not wanted any more: it goes with it. */
+/* The head is complete. Unsent parts of the request are no longer wanted and are dropped. */
 static void begin_answer(struct exchange *x)
 {
     struct httpd_header headers[HEADERS_LIMIT];
@@ -317,7 +317,7 @@ static void begin_answer(struct exchange *x)
 static void end_answer(struct exchange *x, bool broken)
 {
     if (x->http) {
-        fail_with_state(x, 502, "It does not answer as it should; see the log of its pod.");
+        fail_with_state(x, 502, "It gave an invalid answer; see the log of its pod.");
         return;
     }
     x->over = true;
@@ -326,7 +326,7 @@ static void end_answer(struct exchange *x, bool broken)
     stream_ready(&x->stream);
 }
 
-/* One that is being stopped ends its connections; that is not a wrong answer. */
+/* An app being stopped closes its connections; that is not a bad answer. */
 static void connection_ended(struct exchange *x, bool broken)
 {
     if (x->http && !x->heard)
@@ -354,7 +354,7 @@ static void on_time(void *arg)
     int64_t left = x->deadline_ms - loop_monotonic_ms(x->proxy->loop);
 
     x->timer = NULL;
-    if (x->out.len > 0) /* it is the client that does not take it, which the server watches */
+    if (x->out.len > 0) /* the client does not read, which the server watches */
         left = ANSWER_WAIT_MS;
     if (left > 0)
         x->timer = clock_start(loop_clock(x->proxy->loop), left, on_time, x);
@@ -362,14 +362,14 @@ static void on_time(void *arg)
         end_answer(x, true);
 }
 
-/* More of the body into up, which is empty. False: the client is gone, and so is x. */
+/* Pulls more of the body into up, which is empty. False: the client is gone, and so is x. */
 static bool pull_body(struct exchange *x)
 {
     char *room = buf_reserve(&x->up, READ_BYTES);
     ssize_t n = room ? x->pulled->ops->read(x->pulled, room, READ_BYTES) : STREAM_BROKEN;
 
     if (n == STREAM_BROKEN) {
-        fail_with_state(x, 503, "The request was not sent to its end.");
+        fail_with_state(x, 503, "The request was not sent completely.");
         return false;
     }
     if (n == STREAM_END)
@@ -394,8 +394,8 @@ static bool send_request(struct exchange *x)
             continue;
         if (n < 0 && errno == EAGAIN)
             break;
-        if (n <
-            0) { /* it may have answered without reading on: what it said can still be received */
+        if (n < 0) { /* it may have answered without reading everything: the answer can still be
+                      * received */
             buf_clear(&x->up);
             x->pulled = NULL;
             break;
@@ -406,7 +406,7 @@ static bool send_request(struct exchange *x)
     return true;
 }
 
-/* More of the body has come. */
+/* More of the body has arrived. */
 static void on_body(void *arg)
 {
     struct exchange *x = arg;
@@ -417,7 +417,7 @@ static void on_body(void *arg)
 
 static void receive(struct exchange *x)
 {
-    static char bytes[READ_BYTES]; /* one thread, and never kept */
+    static char bytes[READ_BYTES]; /* one thread, never kept between calls */
     bool had_head = x->answer.state != ANSWER_HEAD;
     ssize_t n = recv(x->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
@@ -466,7 +466,7 @@ static void on_socket(void *arg, unsigned events)
         update_watch(x);
 }
 
-/* Where x->port is; false when address is none. */
+/* The socket address for x->port; false when address is invalid. */
 static bool set_address(struct exchange *x, const char *address)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)x->port)};
@@ -482,7 +482,7 @@ static bool set_address(struct exchange *x, const char *address)
     return x->to_len && x->port > 0 && x->port <= 65535;
 }
 
-/* The program's answer to the handshake is the client's; both are joined then. */
+/* The program's answer to the handshake goes to the client; then both are joined. */
 static void begin_tunnel(struct exchange *x, const char *address)
 {
     struct httpd_request *http = x->http;
@@ -494,7 +494,7 @@ static void begin_tunnel(struct exchange *x, const char *address)
     int fd = x->fd > 0 ? x->fd : 0;
 
     if (!to.url) {
-        fail_with_state(x, 503, "There is no memory for another connection.");
+        fail_with_state(x, 503, "There is not enough memory for another connection.");
         return;
     }
     x->fd = -1;
@@ -515,7 +515,7 @@ static void talk(struct exchange *x)
     x->watched = LOOP_WRITABLE;
     x->watch = loop_fd_watch(x->proxy->loop, x->fd, x->watched, on_socket, x);
     if (!x->watch)
-        fail_with_state(x, 503, "There is no memory for another connection.");
+        fail_with_state(x, 503, "There is not enough memory for another connection.");
     else
         wait_at_most(x, ANSWER_WAIT_MS);
 }
@@ -543,8 +543,8 @@ static void connect_to(struct exchange *x, const char *address)
     talk(x);
 }
 
-/* Behind the request's line, which is the first of what is still to be sent. A program that runs
- * what it is told wants a token; one without is its own affair. */
+/* Inserted after the request line, the first of the unsent part. Only for programs that demand a
+ * token. */
 static void add_token(struct exchange *x, const char *token)
 {
     struct buf with = BUF_INIT(x->up.limit_bytes + TOKEN_LIMIT_BYTES);
@@ -565,8 +565,8 @@ static void on_dialled(void *arg, int fd, const char *token)
     if (fd == -EPERM) {
         fail_with_state(x, 503,
                         arena_printf(&x->http->arena,
-                                     "Another program of this machine listens on its port %u. It "
-                                     "is not asked; this one is shown when the port is free.",
+                                     "Another program on this machine listens on its port %u. This "
+                                     "one is shown when the port is free.",
                                      x->port));
     } else if (fd < 0) {
         fail_with_state(x, 503, "It is starting and does not answer yet.");
@@ -585,17 +585,17 @@ static void dial_pod(struct exchange *x, const struct json *pod)
 
     x->dial = node->ops->dial(node, &which, x->port, on_dialled, x);
     if (!x->dial)
-        fail_with_state(x, 503, "There is no memory for another connection.");
+        fail_with_state(x, 503, "There is not enough memory for another connection.");
 }
 
-/* --- where to --------------------------------------------------------------------------------- */
+/* --- finding the pod -------------------------------------------------------------------------- */
 
 static void touched(void *arg, const struct json *object, const struct err *err)
 {
     (void)arg, (void)object, (void)err; /* the next request tries again */
 }
 
-/* Says that it is looked at, unless that was said not long ago. */
+/* Records that it is used, unless that was done recently. */
 static void touch(struct app_proxy *p, struct arena *a, const struct kind *k,
                   const struct json *app)
 {
@@ -614,7 +614,7 @@ static void touch(struct app_proxy *p, struct arena *a, const struct kind *k,
                        p);
 }
 
-/* What its own pod says: the status of an app alone could name any. */
+/* From its own pod: an app's status alone could name any. */
 static void got_pod(void *arg, const struct json *pod, const struct err *err)
 {
     struct exchange *x = arg;
@@ -626,7 +626,7 @@ static void got_pod(void *arg, const struct json *pod, const struct err *err)
     }
     if (err || object_is_deleting(pod) ||
         (x->place.kind && !object_is_controlled_by(pod, object_uid(x->app)))) {
-        fail_with_state(x, 503, "It is starting: its pod is not there yet.");
+        fail_with_state(x, 503, "It is starting: its pod does not exist yet.");
         return;
     }
     if (x->place.kind && x->place.kind->runs_code &&
@@ -681,8 +681,7 @@ static void got_app(void *arg, const struct json *app, const struct err *err)
 
 /* --- the request ------------------------------------------------------------------------------ */
 
-/* What is passed on of a request; its credentials and whatever is between us and the client are
- * not. */
+/* Headers that are passed on; credentials and hop-by-hop headers are not. */
 static const char *const passed_on[] = {
     "Accept",   "Accept-Encoding",  "Accept-Language", "Content-Encoding",  "Content-Type",
     "If-Match", "If-None-Match",    "If-Range",        "If-Modified-Since", "If-Unmodified-Since",
@@ -725,7 +724,7 @@ static int write_request(struct exchange *x, struct err *err)
         if (value && is_field_value(value))
             buf_addf(&x->up, "%s: %s\r\n", passed_on[i], value);
     }
-    if (x->upgrades) { /* of its own page: what that is to the program is said as it knows it */
+    if (x->upgrades) { /* from its own page: rewritten to the origin the program knows */
         buf_adds(&x->up, "Origin: http://" APP_PROGRAM_HOST "\r\n");
         return ws_handshake_add(&x->up, http, err);
     }
@@ -736,7 +735,7 @@ static int write_request(struct exchange *x, struct err *err)
 
 /* --- its path --------------------------------------------------------------------------------- */
 
-/* The next part of a path, in the arena; at is left behind it. */
+/* The next segment of a path, in the arena; advances at. */
 static const char *next_part(struct arena *a, const char **at)
 {
     size_t len;
@@ -755,7 +754,7 @@ static unsigned port_of(const char *text)
     return port <= 65535 ? (unsigned)port : 0;
 }
 
-/* Of PATH/NAMESPACE/NAME/... or APP_PORT_PREFIX/NAMESPACE/pods/NAME/PORT/... */
+/* For PATH/NAMESPACE/NAME/... or APP_PORT_PREFIX/NAMESPACE/pods/NAME/PORT/... */
 static int parse_path(struct arena *a, const char *path, struct app_place *ret, struct err *err)
 {
     const struct app_kind *kind = app_kind_at(path);
@@ -779,7 +778,7 @@ static int parse_path(struct arena *a, const char *path, struct app_place *ret, 
                        kind ? "/NAMESPACE/NAME/" : "/NAMESPACE/pods/NAME/PORT/");
     if (!origin_is_printable(path) || has_dot_segment(ret->rest))
         return err_set(err, ERR_BAD_REQUEST,
-                       "the path must not contain \".\" or \"..\" or odd characters");
+                       "the path must not contain \".\" or \"..\" or invalid characters");
     return 0;
 }
 
@@ -793,8 +792,7 @@ static bool is_allowed_method(const char *method)
     return false;
 }
 
-/* A program that runs what it is told is for those who could run it in the pod themselves: see also
- * got_pod. */
+/* An app that executes code requires the right to do so in the pod: see also got_pod. */
 static int check_rights(const struct app_place *place, const struct mount_request *m,
                         struct err *err)
 {
@@ -828,7 +826,7 @@ static int check_request(struct exchange *x, struct err *err)
 
     x->port = x->place.port;
     if (rc == 0 && !origin_is_printable(m->http->query))
-        rc = err_set(err, ERR_BAD_REQUEST, "the query must not contain odd characters");
+        rc = err_set(err, ERR_BAD_REQUEST, "the query must not contain invalid characters");
     if (rc == 0 && !is_allowed_method(m->http->method))
         rc = err_set(err, ERR_METHOD_NOT_ALLOWED,
                      "only GET, HEAD, POST, PUT, PATCH and DELETE are allowed here");
@@ -837,7 +835,7 @@ static int check_request(struct exchange *x, struct err *err)
     return rc == 0 ? check_rights(&x->place, m, err) : rc;
 }
 
-/* Relative addresses in its pages count from the slash. */
+/* Relative addresses in its pages need the trailing slash. */
 static void redirect_to_slash(struct exchange *x)
 {
     struct httpd_request *http = x->http;
@@ -861,7 +859,7 @@ static bool has_room(const struct app_proxy *p, const char *user, const char *pr
 static struct exchange *exchange_new(struct app_proxy *p, const struct mount_request *m)
 {
     struct httpd_request *http = m->http;
-    const char *host = httpd_header(http, "Host"), *program = host ? host : ""; /* each its own */
+    const char *host = httpd_header(http, "Host"), *program = host ? host : ""; /* one per origin */
     struct exchange *x = has_room(p, m->user, program) ? calloc(1, sizeof(*x)) : NULL;
     const char *accept = httpd_header(http, "Accept");
 
@@ -901,7 +899,7 @@ void app_proxy_handle(void *arg, const struct mount_request *m)
     auto_err err = ERR_INIT;
 
     if (!x) {
-        err_set(&err, ERR_TOO_MANY_REQUESTS, "too many requests to programs at a time");
+        err_set(&err, ERR_TOO_MANY_REQUESTS, "too many concurrent requests to programs");
         origin_refuse(m->http, &err);
         return;
     }
@@ -914,7 +912,7 @@ void app_proxy_handle(void *arg, const struct mount_request *m)
         return;
     }
     httpd_on_gone(m->http, on_gone, x);
-    /* now: the request's fields are not there any more later */
+    /* now: the request's headers are gone later */
     if (write_request(x, &err) < 0)
         fail(x, &err);
     else if (x->place.kind)

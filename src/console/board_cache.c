@@ -1,10 +1,10 @@
 /*
  * board_cache.c - see board_cache.h.
  *
- * A turn on the pool looks for new files (not more often than board_rest_ms says), reads some, and
- * answers the questions that waited. What is left to read is read in further turns, so that first
- * answers come early however long the files are. When many boards are asked at a time, as for a
- * comparison of jobs, each reads less in its turn, and all have answered soon.
+ * A turn on the pool looks for new files (at most every board_rest_ms), reads some, and answers the
+ * waiting questions. The rest is read in further turns, so that first answers come early however
+ * long the files are. When many boards are asked at once, as for a comparison of jobs, each reads
+ * less per turn, so that all answer soon.
  */
 #include "console/board_cache.h"
 
@@ -13,8 +13,8 @@
 
 #include "base/map.h"
 
-/* Some 30 ms: a question waits for at most two turns, and those of a hundred boards that are asked
- * at once together take no longer. */
+/* About 30 ms: a question waits for at most two turns, and a hundred boards asked at once take no
+ * longer together. */
 #define TURN_BYTES (24u * 1024u * 1024u)
 #define TURN_LEAST_BYTES (256u * 1024u)
 #define WORKERS_LIMIT 2u /* of the pool's threads */
@@ -27,8 +27,8 @@ struct board_cache_board {
     struct board_cache_question *first, **last; /* waiting */
     struct board_cache_question *asked;         /* being answered */
     bool busy, more, look;
-    size_t share, bytes; /* of points: what it may have, what it had after its last turn */
-    uint64_t budget;     /* of its turn: bytes to read */
+    size_t share, bytes; /* of points: its limit, and its size after the last turn */
+    uint64_t budget;     /* bytes to read in its turn */
     int64_t used_ms, look_again_ms;
     struct err err; /* of the last look */
 };
@@ -84,7 +84,7 @@ static struct board_cache_board *board_cache_board_new(struct board_cache *s, co
     return NULL;
 }
 
-/* The one that was not used for longest, of those that rest. */
+/* The least recently used of the idle ones. */
 static struct board_cache_board *oldest(const struct board_cache *s)
 {
     struct board_cache_board *found = NULL;
@@ -139,7 +139,7 @@ static struct board_cache_board *find_or_make(struct board_cache *s, const char 
 
 /* --- turns ------------------------------------------------------------------------------ */
 
-/* What each board may have of the memory: it halves whenever there are twice as many. */
+/* Each board's memory limit: halves whenever their number doubles. */
 static size_t share_of(const struct board_cache *s)
 {
     size_t share = s->options.points_limit_bytes;
@@ -223,7 +223,7 @@ static void take_back(struct board_cache *s, struct board_cache_board *sb)
     sb->asked = NULL;
 }
 
-/* Everything the pool looks at is set before the work is handed over. */
+/* Everything the pool thread reads is set before the work is queued. */
 static bool start_turn(struct board_cache *s, struct board_cache_board *sb)
 {
     int64_t now = loop_monotonic_ms(s->loop);
@@ -245,7 +245,7 @@ static bool start_turn(struct board_cache *s, struct board_cache_board *sb)
     return true;
 }
 
-/* Questions first, then what is left to read, and boards that have more than their share now. */
+/* Questions first, then unread files, and boards over their limit. */
 static void start_turns(struct board_cache *s)
 {
     size_t share = share_of(s);
@@ -314,7 +314,7 @@ int board_cache_ask(struct board_cache *s, const char *uid, const struct log_fol
 
     if (!sb)
         return err_set(err, ERR_TOO_MANY_REQUESTS,
-                       "the curves of too many jobs are being looked at: try again");
+                       "the curves of too many jobs are in use: try again");
     q->next = NULL;
     *sb->last = q;
     sb->last = &q->next;

@@ -43,7 +43,7 @@ int claim_find(int folder_fd, const char *path, struct stat *ret)
     return -EIO;
 }
 
-/* The very file that was found, whatever has its name by now. */
+/* Reopens the very file that was found, whatever has its name by now. */
 static int open_again(int found_fd, int flags)
 {
     char path[64];
@@ -92,7 +92,7 @@ static void add_entry(struct arena *a, struct json *list, const char *name, cons
                  (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000);
 }
 
-/* A link counts as what it leads to, unless that is nowhere. */
+/* A link counts as its target, unless that is missing. */
 static bool look(int dir_fd, const char *name, struct stat *ret)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC,
@@ -121,7 +121,7 @@ static bool is_told(const char *name)
            strncmp(name, CLAIM_TEMPORARY, strlen(CLAIM_TEMPORARY)) != 0 && is_utf8(name);
 }
 
-/* As many as are put into order. */
+/* As many as are sorted. */
 static size_t read_names(struct arena *a, DIR *dir, const char **names)
 {
     const struct dirent *e;

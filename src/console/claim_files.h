@@ -11,10 +11,10 @@
 
 #include "base/json.h"
 
-#define CLAIM_NAMES_LIMIT 20000u          /* entries of a folder that are read */
-#define CLAIM_LIST_LIMIT 2000u            /* and told, the first by name */
-#define CLAIM_MEASURE_LIMIT 500000u       /* entries of a claim that are counted */
-#define CLAIM_TEMPORARY ".muster-upload-" /* what is not there whole yet; not told */
+#define CLAIM_NAMES_LIMIT 20000u          /* entries read per folder */
+#define CLAIM_LIST_LIMIT 2000u            /* and returned, the first by name */
+#define CLAIM_MEASURE_LIMIT 500000u       /* entries counted per claim */
+#define CLAIM_TEMPORARY ".muster-upload-" /* incomplete uploads; not listed */
 
 /* An O_PATH descriptor of a file or folder. */
 int claim_find(int folder_fd, const char *path, struct stat *ret) must_check;
@@ -25,7 +25,7 @@ int claim_read(int found_fd) must_check;
 int claim_list(struct arena *a, int found_fd, struct json **ret) must_check;
 
 struct claim_size {
-    int64_t bytes, entries; /* as it is on the disk */
+    int64_t bytes, entries; /* disk usage */
     bool partial;           /* there is more */
 };
 int claim_measure(int folder_fd, struct claim_size *ret) must_check;

@@ -2,9 +2,9 @@
  * curves.c - see curves.h.
  *
  * A request goes through the job (it must exist, and the caller must be allowed to get it), then
- * through the claims its filesets name, one after the other, to the job's board. The board is asked
- * on a pool thread; the loop only carries messages. Several jobs, their names with commas between,
- * are as many requests, whose answers are put together.
+ * through the claims in its filesets, one after the other, to the job's board. The board is queried
+ * on a pool thread; the loop only passes messages. Several jobs, separated by commas, are separate
+ * requests whose answers are combined.
  */
 #include "console/curves.h"
 
@@ -28,16 +28,17 @@
 
 #define JSON_TYPE "application/json"
 #define LIVE_WIDTH 1000
-#define CURVES_BOARDS_LIMIT 128u /* jobs compared, and some */
+#define CURVES_BOARDS_LIMIT 128u /* jobs compared, plus some */
 #define CURVES_FULL_BOARDS 8u
 #define CURVES_POINTS_LIMIT_BYTES (8u * 1024u * 1024u) /* of one board */
 
 struct request;
 
 static const struct what {
-    const char *name, *content_type; /* NULL: by what the picture is */
+    const char *name, *content_type; /* NULL: from the picture */
     curves_answer_fn *answer;        /* NULL: a stream */
-    const char *list;                /* what is empty where the job has no curves; NULL: 404 */
+    const char *list;                /* the list that is empty for a job without curves; NULL:
+                                      * 404 */
 } whats[] = {
     {"runs", JSON_TYPE, curves_answer_runs, "runs"},
     {"tags", JSON_TYPE, curves_answer_tags, "tags"},
@@ -69,10 +70,10 @@ struct request {
     struct curves *curves; /* NULL: gone */
     struct request *prev, *next;
     struct httpd_request *http;
-    struct bundle *bundle; /* of several jobs, it is the part-th; NULL: of one */
+    struct bundle *bundle; /* for several jobs, of which it is part-th; NULL: for one */
     size_t part;
     struct arena *arena;                         /* the HTTP request's */
-    struct transport *transport, *own_transport; /* own: to be freed, or NULL */
+    struct transport *transport, *own_transport; /* own: must be freed, or NULL */
     const struct kind *kind;
     const char *ns, *name, *uid;
     const struct what *what;
@@ -153,7 +154,7 @@ static void fail(struct request *r, const struct err *err)
     buf_release(&body);
 }
 
-/* --- asking the board ------------------------------------------------------------------- */
+/* --- querying the board ----------------------------------------------------------------- */
 
 /* On the pool. */
 static void answer(struct board_cache_question *q, const struct board *b, bool more)
@@ -215,7 +216,7 @@ static void ask_board(struct request *r, const struct log_folder *folder)
         fail(r, &r->err);
 }
 
-/* A job without curves is nothing wrong. */
+/* A job without curves is not an error. */
 static void reply_none(struct request *r, const struct err *why)
 {
     struct json *v = json_new_object(r->arena);
@@ -262,7 +263,7 @@ static void got_job(void *arg, const struct json *job, const struct err *err)
 
 /* --- requests --------------------------------------------------------------------------- */
 
-/* A job, or a TensorBoard: the same files, read by ourselves. */
+/* A job, or a TensorBoard, whose files we read ourselves. */
 static const struct kind *readable_kind(const char *plural)
 {
     if (strcmp(plural, kind_tensorboard.plural) == 0)
@@ -350,11 +351,11 @@ static int may_get(const struct request *r, const struct mount_request *m, struc
 {
     if (r->own_transport || m->may(m, "get", r->kind->group, r->kind->plural, r->ns, r->name))
         return 0;
-    return err_set(err, ERR_FORBIDDEN, "%s.%s \"%s\" is forbidden: who asks may not get it",
+    return err_set(err, ERR_FORBIDDEN, "%s.%s \"%s\" is forbidden: you may not get it",
                    r->kind->plural, r->kind->group, r->name);
 }
 
-/* The same question about another job; NULL: there are too many, or no memory. */
+/* The same question about another job; NULL: too many, or out of memory. */
 static struct request *request_like(const struct request *r, const struct mount_request *m)
 {
     struct request *like = request_new(r->curves, r->http);
@@ -374,7 +375,7 @@ static struct request *request_like(const struct request *r, const struct mount_
     return like;
 }
 
-/* One request for each of the names, the first of them r. 0, or how many there are not. */
+/* One request per name, r being the first. Returns their number, or 0. */
 static size_t split(struct request *r, const struct mount_request *m, struct request **all,
                     size_t len)
 {
@@ -397,7 +398,7 @@ static size_t split(struct request *r, const struct mount_request *m, struct req
     return 0;
 }
 
-/* What the caller may not see is named in its place. */
+/* A job the caller may not see gets an error in its place. */
 static void start_several(struct request *r, const struct mount_request *m)
 {
     struct request *all[BUNDLE_JOBS_LIMIT];
@@ -412,7 +413,7 @@ static void start_several(struct request *r, const struct mount_request *m)
         bundle_free(r->bundle);
         r->bundle = NULL;
         err_set(&r->err, ERR_TOO_MANY_REQUESTS,
-                "too many questions about curves at a time: ask for at most %u jobs",
+                "too many concurrent questions about curves: ask for at most %u jobs",
                 BUNDLE_JOBS_LIMIT);
         fail(r, &r->err);
         return;
@@ -460,7 +461,7 @@ void curves_handle(void *arg, const struct mount_request *m)
         err_set(&err, ERR_UNAVAILABLE, "out of memory");
         fail(r, &err);
     } else if (!r) {
-        err_set(&err, ERR_TOO_MANY_REQUESTS, "too many questions about curves at a time");
+        err_set(&err, ERR_TOO_MANY_REQUESTS, "too many concurrent questions about curves");
         reply_err(m->http, &err);
     } else if (begin(r, m, m->http->path + strlen(api), &r->err) < 0) {
         fail(r, &r->err);
@@ -508,12 +509,12 @@ void curves_free(struct curves *c)
     err_set(&gone, ERR_UNAVAILABLE, "the server is stopping");
     live_end_all(&c->live);
     board_cache_free(
-        c->boards); /* answers what waits for a board; what is being worked on comes later */
+        c->boards); /* answers questions waiting for a board; those being processed come later */
     while (c->requests) {
         struct request *r = c->requests;
         bool at_work = r->question.done != NULL;
 
-        c->requests = r->next; /* plainly, so that the analyzer sees that the loop gets on */
+        c->requests = r->next; /* explicit, so that the analyzer sees the loop advance */
         if (r->next)
             r->next->prev = NULL;
         r->curves = NULL;

@@ -1,6 +1,6 @@
 /*
- * curves.h - serves the curves of jobs below /board/api: what their event files say, read on this
- * machine, to callers that may get the job. A client of the API; docs/board.md describes the paths.
+ * curves.h - serves jobs' curves below /board/api: from their event files on this machine, for
+ * callers that may get the job. A client of the API; docs/board.md describes the paths.
  */
 #ifndef MUSTER_CONSOLE_CURVES_H
 #define MUSTER_CONSOLE_CURVES_H
@@ -14,12 +14,12 @@
 
 struct curves;
 
-/* The transport is the daemon's own: what the caller may see is asked of the mount. NULL: each
- * request goes with the caller's. own_folder (copied, or NULL) and volumes (which outlives it, or
- * NULL): see folder_search.h. */
+/* The transport is the daemon's own: the mount decides what the caller may see. NULL: each request
+ * uses the caller's. own_folder (copied, or NULL) and volumes (must outlive it, or NULL): see
+ * folder_search.h. */
 struct curves *curves_new(struct loop *loop, struct transport *t, const char *own_folder,
                           const char *const *volumes) must_check;
-/* Before the transport and before the server; requests under way are answered. */
+/* Before the transport and the server; requests under way are answered. */
 void curves_free(struct curves *c);
 /* A mount_fn; arg is the struct curves. */
 void curves_handle(void *arg, const struct mount_request *r);

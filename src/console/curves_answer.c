@@ -187,7 +187,7 @@ struct writing {
     size_t series;
 };
 
-/* The points that are asked for, for free(); false when memory has run out. */
+/* The requested points, to be freed; false when out of memory. */
 static bool take_points(const struct writing *w, const struct tag *tag, struct point **ret,
                         size_t *ret_len)
 {
@@ -237,7 +237,7 @@ static const struct tag *one_scalar(const struct board *b, const struct curves_a
     if (tag && tag->kind == TAG_SCALAR)
         return tag;
     if (!ask->tag)
-        err_set(err, ERR_BAD_REQUEST, "tag: say which one");
+        err_set(err, ERR_BAD_REQUEST, "tag: name one");
     else
         err_set(err, ERR_NOT_FOUND, "run \"%.200s\" has no scalars named \"%.200s\"", name,
                 ask->tag);
@@ -270,7 +270,7 @@ int curves_answer_binary(const struct board *b, bool more, const struct curves_a
     return 0;
 }
 
-/* Of one curve: lengths, its names, and its points as numbers a browser reads in place. */
+/* One curve: lengths, its names, and its points as numbers a browser reads in place. */
 static void write_line(void *arg, const struct run *run, const struct tag *tag)
 {
     static const char padding[8] = {0};
@@ -318,7 +318,7 @@ int curves_answer_lines(const struct board *b, bool more, const struct curves_as
 
 /* --- CSV -------------------------------------------------------------------------------- */
 
-/* Quoted where it must be. */
+/* Quoted if necessary. */
 static void write_cell(struct buf *out, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {

@@ -1,6 +1,6 @@
 /*
- * curves_bundle.h - the answers for several jobs in one: a frame for each, in the order they were
- * asked for, so that one that fails costs no other. docs/board.md describes the frames.
+ * curves_bundle.h - combines the answers for several jobs: a frame for each, in the order
+ * requested, so that a failure affects no other. docs/board.md describes the frames.
  */
 #ifndef MUSTER_CONSOLE_CURVES_BUNDLE_H
 #define MUSTER_CONSOLE_CURVES_BUNDLE_H
@@ -14,9 +14,9 @@ struct bundle;
 /* NULL: no memory. */
 struct bundle *bundle_new(size_t jobs) must_check;
 void bundle_free(struct bundle *b);
-/* The answer of one of them; takes the body. True when it was the last one. */
+/* Adds one job's answer; takes the body. True when it was the last one. */
 bool bundle_take(struct bundle *b, size_t job, int status, struct buf *body) must_check;
-/* All frames, appended; out.failed when they are too long. */
+/* Appends all frames; out.failed when they are too long. */
 void bundle_write(const struct bundle *b, struct buf *out);
 
 #endif

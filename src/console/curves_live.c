@@ -8,10 +8,10 @@
 #include "base/list.h"
 
 #define LOOK_MS 1000
-#define SILENCE_LIMIT 15 /* looks without news, then a line that says we are alive */
+#define SILENCE_LIMIT 15 /* looks without news, then a keep-alive line */
 #define EVENT_LIMIT_BYTES (32u * 1024u * 1024u)
 
-/* What the client has of one series. */
+/* What the client already has of one series. */
 struct sent {
     uint64_t read, purges;
     int64_t step;
@@ -167,11 +167,11 @@ static void ask(struct live *l)
     if (board_cache_ask(l->set->boards, l->uid, NULL, &l->question, &err) == 0)
         return;
     l->asked = false;
-    l->failed = true; /* the client comes again */
+    l->failed = true; /* the client will reconnect */
     stream_ready(&l->base);
 }
 
-/* While the client has not taken what there is, nothing new is looked for. */
+/* No new points are looked for until the client has read what there is. */
 static void look(void *arg)
 {
     struct live *l = arg;

@@ -1,6 +1,6 @@
 /*
- * curves_live.h - a stream of new points as server-sent events: first what there is, then what is
- * added, looked for once a second. Nothing is kept for a client that does not read.
+ * curves_live.h - streams new points as server-sent events: first the existing ones, then
+ * additions, checked once a second. Nothing is buffered for a client that does not read.
  */
 #ifndef MUSTER_CONSOLE_CURVES_LIVE_H
 #define MUSTER_CONSOLE_CURVES_LIVE_H
@@ -20,10 +20,11 @@ struct live_set {
     size_t count;
 };
 
-/* The stream frees itself by its close. The board cache must have the job's board. */
+/* The stream is freed by its close. The board cache must have the job's board. */
 int live_open(struct live_set *set, const char *uid, const struct curves_ask *ask,
               struct stream **ret, struct err *err) must_check;
-/* Ends all streams; they are freed when their consumers close them. Before the board cache goes. */
+/* Ends all streams; they are freed when their consumers close them. Before freeing the board
+ * cache. */
 void live_end_all(struct live_set *set);
 
 #endif

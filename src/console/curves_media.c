@@ -6,7 +6,7 @@
 #include "board/tensor.h"
 #include "console/curves_answer.h"
 
-#define TEXT_LIMIT_BYTES (64u * 1024u) /* of a text, the beginning */
+#define TEXT_LIMIT_BYTES (64u * 1024u) /* of a text, its start */
 
 struct telling {
     const struct curves_ask *ask;
@@ -25,14 +25,14 @@ static const struct tag *one_tag(const struct board *b, const struct curves_ask 
     if (tag && tag->kind == kind)
         return tag;
     if (!ask->tag)
-        err_set(err, ERR_BAD_REQUEST, "tag: say which one");
+        err_set(err, ERR_BAD_REQUEST, "tag: name one");
     else
         err_set(err, ERR_NOT_FOUND, "run \"%.200s\" has no %s tag named \"%.200s\"", name,
                 tag_kind_name(kind), ask->tag);
     return NULL;
 }
 
-/* {"reading":..,"samples":[..],"limited":..}, with what fn writes of each. */
+/* {"reading":..,"samples":[..],"limited":..}, with fn writing each sample. */
 static int tell(const struct board *b, bool more, const struct curves_ask *ask, enum tag_kind kind,
                 board_value_fn *fn, struct buf *out, struct err *err)
 {

@@ -36,15 +36,15 @@ static int no_folder(const struct folder_search *s, const char *claim, struct er
                   claim);
     if (s->volumes)
         err_hint(err,
-                 "mount it there and give the console --volume %s/%s=FOLDER, or make a TensorBoard "
-                 "of it",
+                 "mount it there and give the console --volume %s/%s=FOLDER, or create a "
+                 "TensorBoard for it",
                  s->ns, claim);
     else
         err_hint(err, "it gets one when a pod uses it");
     return -1;
 }
 
-/* base: where the claim is. */
+/* base: the claim's folder. */
 static int take_claim(struct folder_search *s, const char *base, struct err *err)
 {
     const char *fileset = json_string(json_index(s->filesets, s->at), "");
@@ -96,11 +96,11 @@ static void next_fileset(struct folder_search *s)
         client_get(s->transport, &kind_persistent_volume_claim, s->ns, claim, got_claim, s);
 }
 
-/* logDir says the same in other words; what cannot be read stays, to be told of. */
+/* logDir is another notation for filesets; unreadable entries stay, to be reported. */
 static struct json *filesets_of(struct arena *a, const struct json *job)
 {
     const struct json *of_job = json_at(job, "spec", "tensorboardSpec");
-    const struct json *spec = of_job ? of_job : json_get(job, "spec"); /* a TensorBoard's own */
+    const struct json *spec = of_job ? of_job : json_get(job, "spec"); /* or a TensorBoard's own */
     struct json *all = json_new_array(a);
     struct tensorboard_folder folders[TENSORBOARD_FOLDERS_LIMIT];
     struct json *only_dir = json_new_object(a);

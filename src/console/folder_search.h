@@ -1,5 +1,5 @@
-/* folder_search.h - finds a job's (or a TensorBoard's) folders of event files, asking the API for
- * the claims its filesets name. See log_folder.h for where they are. */
+/* folder_search.h - finds a job's (or TensorBoard's) folders of event files, asking the API for the
+ * claims in its filesets. See log_folder.h for where they are. */
 #ifndef MUSTER_CONSOLE_FOLDER_SEARCH_H
 #define MUSTER_CONSOLE_FOLDER_SEARCH_H
 
@@ -8,11 +8,11 @@
 
 struct folder_search;
 
-/* folder is in the arena, or NULL with err set. Called once; from inside folder_search_start only
- * when there is nothing to ask. */
+/* folder is in the arena, or NULL with err set. Called once; before folder_search_start returns
+ * only when nothing has to be asked. */
 typedef void folder_search_fn(void *arg, const struct log_folder *folder, const struct err *err);
 
-/* In the caller's memory; must live until fn is called, or folder_search_stop. */
+/* Owned by the caller; must live until fn is called, or folder_search_stop. */
 struct folder_search {
     struct transport *transport;
     struct arena *arena;
@@ -27,19 +27,19 @@ struct folder_search {
     void *arg;
 };
 
-/* Where this process may read. It must live as long. */
+/* Where this process may read. Must live as long. */
 struct folder_place {
     const char *machine; /* this one's name */
-    const char *outside; /* muster's own folder on it, or NULL: what is in there is found through
-                            claims only, never by its path */
-    /* Not NULL: the jobs run elsewhere, and of their claims these are mounted here,
-     * "NAMESPACE/NAME=FOLDER", until NULL. No other folder is read, whatever a job says. */
+    const char *outside; /* muster's own folder on it, or NULL: readable through claims only, never
+                          * by path */
+    /* Not NULL: the jobs run elsewhere, and these of their claims are mounted here,
+     * "NAMESPACE/NAME=FOLDER", NULL-terminated. No other folder is read, whatever a job says. */
     const char *const *volumes;
 };
 
 void folder_search_start(struct folder_search *s, struct transport *t, struct arena *a,
                          const struct json *job, const struct folder_place *place,
                          folder_search_fn *fn, void *arg);
-void folder_search_stop(struct folder_search *s); /* fn is not called any more */
+void folder_search_stop(struct folder_search *s); /* fn will not be called */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * live.c - see live.h: tabs, their messages and subscriptions. What a subscription does is in
+ * live.c - see live.h: tabs, their messages and subscriptions. The subscriptions themselves are in
  * live_watch.c and live_log.c.
  */
 #include "console/live.h"
@@ -65,7 +65,7 @@ void live_send_end(struct live_sub *s)
     live_send(s->tab, &b);
 }
 
-/* The API's own words when it refused: they say more than we could. */
+/* The API's own message when it refused: it says more than we could. */
 void live_refused(struct live_sub *s, const struct api_reply *reply)
 {
     struct arena a = ARENA_INIT(MESSAGE_MEMORY_BYTES);
@@ -97,7 +97,7 @@ void live_sub_free(struct live_sub *s)
     free(s);
 }
 
-/* One that waits for an answer goes when it comes: a call cannot be taken back. */
+/* One waiting for an answer is freed when it arrives: a call cannot be cancelled. */
 static void sub_stop(struct live_sub *s)
 {
     if (s->listing)
@@ -115,7 +115,7 @@ static struct live_sub *sub_find(struct live_tab *t, unsigned id)
     return s;
 }
 
-/* What can stand in a request's line as it is. */
+/* Whether it can be used verbatim in a request line. */
 static bool is_plain(const char *text)
 {
     for (; *text; text++)
@@ -124,7 +124,7 @@ static bool is_plain(const char *text)
     return true;
 }
 
-/* A revision, as servers write them; it becomes part of a query. */
+/* A revision as servers write them; it becomes part of a query. */
 static bool is_cursor(const char *text)
 {
     static const char allowed[] =
@@ -138,7 +138,7 @@ static bool is_api_path(const char *path)
     return strncmp(path, "/api/", 5) == 0 || strncmp(path, "/apis/", 6) == 0;
 }
 
-/* The path with the query the message gave apart. */
+/* The path, with the query that the message gave separately. */
 static char *path_of(const struct json *message)
 {
     const char *path = json_get_string(message, "path", "");
@@ -179,8 +179,7 @@ static void subscribe(struct live_tab *t, unsigned id, const char *op, const str
     s->first = true;
     s->credit = json_get_int(message, "credit", 0);
     if (!s->ops || !s->path) {
-        live_send_error(s, 400, "BadRequest",
-                        "a subscription is a watch or logs, of a path of the API");
+        live_send_error(s, 400, "BadRequest", "a subscription is a watch or logs of an API path");
         live_sub_free(s);
         return;
     }
@@ -207,7 +206,7 @@ static void take_op(struct live_tab *t, const struct json *message)
             s->ops->credit(s, json_get_int(message, "bytes", 0));
     } else if (!has_id || s) {
         send_error(t, s ? s->id : 0, 400, "BadRequest",
-                   "each subscription has an id of its own, a number from 1");
+                   "each subscription needs its own id, a number from 1");
     } else if (t->subs_len >= LIVE_SUBSCRIPTIONS_LIMIT) {
         send_error(t, (unsigned)id, 429, "TooManyRequests", "this tab has too many subscriptions");
     } else {
@@ -223,11 +222,11 @@ static void tab_unsubscribe(struct live_tab *t)
         next = s->next;
         live_sub_free(s);
     }
-    transport_free(t->transport); /* with it the calls that nobody waits for any more */
+    transport_free(t->transport); /* drops its unanswered calls */
     t->transport = NULL;
 }
 
-/* Out of the hub, and done with the API. */
+/* Removes it from the hub, and ends its use of the API. */
 static void tab_empty(struct live_tab *t)
 {
     tab_unsubscribe(t);
@@ -254,7 +253,7 @@ static void look_later(struct live_tab *t)
     t->timer = clock_start(loop_clock(t->loop), LOOK_MS, on_look, t);
 }
 
-/* Closes at once: what a tab has not taken by then it never will. */
+/* Closes at once: a tab that has not read until then never will. */
 static void on_look(void *arg)
 {
     struct live_tab *t = arg;
@@ -374,7 +373,7 @@ static bool asks_for_websocket(struct httpd_request *http, const char **ret_key)
            strlen(*ret_key) <= WEBSOCKET_KEY_LIMIT;
 }
 
-/* Whether another tab of his may be opened; else it is refused. */
+/* Whether the caller may open another tab; otherwise refuses it. */
 static bool has_place(struct live_hub *h, const struct mount_request *r)
 {
     struct share share = {.limit = LIVE_TABS_LIMIT, .all = h->count};
@@ -404,7 +403,7 @@ void live_handle(void *arg, const struct mount_request *r)
     const char *key, *offered;
 
     if (strcmp(r->http->path, LIVE_PREFIX) != 0 || !asks_for_websocket(r->http, &key)) {
-        refuse(r->http, 400, "a WebSocket is opened here\n");
+        refuse(r->http, 400, "this path is for WebSockets\n");
         return;
     }
     if (!has_place(h, r))

@@ -1,14 +1,14 @@
 /*
- * live_log.c - a followed log in a tab. As much is sent as the page has given credit for: what it
- * cannot show in time stays in the log file.
+ * live_log.c - a followed log in a tab. Only as much is sent as the page has given credit for: what
+ * it cannot show in time stays in the log file.
  */
 
 #include "console/live_internal.h"
 
 #define CREDIT_LIMIT_BYTES (64 * INT64_C(1048576))
-#define TAIL_BYTES 3u /* of a character that may be cut */
+#define TAIL_BYTES 3u /* of a possibly incomplete character */
 
-/* How many bytes at the end begin a character whose rest has not come. */
+/* How many bytes at the end belong to an incomplete character. */
 static size_t cut_bytes(const char *data, size_t len)
 {
     for (size_t n = 1; n <= TAIL_BYTES && n <= len; n++) {
@@ -35,7 +35,7 @@ static void send_lines(struct live_sub *s, size_t len)
     buf_consume(&s->line, len);
 }
 
-/* As much as there is credit and room for; the log waits while something is left. */
+/* Sends as much as credit and room allow; the log waits while something is left. */
 static void go_on(struct live_sub *s)
 {
     size_t len = s->line.len;
@@ -63,7 +63,7 @@ static void on_data(void *arg, const char *data, size_t len)
     struct live_sub *s = arg;
 
     buf_add(&s->line, data, len);
-    if (s->line.failed) /* as much as no pause lets come */
+    if (s->line.failed) /* more than can arrive before a pause takes effect */
         buf_clear(&s->line);
     go_on(s);
 }

@@ -21,7 +21,7 @@ static void set_text(char **at, const char *text)
     *at = text && *text ? strdup(text) : NULL;
 }
 
-/* "PATH?query&more", with the right sign between. */
+/* "PATH?query&more", with the right separator. */
 static char *with_query(const struct live_sub *s, const char *more)
 {
     char *whole = NULL;
@@ -39,7 +39,7 @@ static void on_again(void *arg)
     look(s);
 }
 
-/* What is forbidden or not there may come to be; asking is cheap, but not for ever the same. */
+/* What is forbidden or missing may become available; asking is cheap, but backs off. */
 static void later(struct live_sub *s)
 {
     unsigned doublings = s->failures < 8 ? s->failures++ : s->failures;
@@ -87,7 +87,7 @@ static void take_page(struct live_sub *s, const struct api_reply *reply)
 
     if (!json_is(json_get(list, "items"), JSON_ARRAY) || !*version) {
         begin_anew(s);
-        live_send_error(s, 500, "InternalError", "this is no list that can be watched");
+        live_send_error(s, 500, "InternalError", "this is not a list that can be watched");
     } else {
         set_text(&s->more, json_get_string(metadata, "continue", ""));
         if (!s->more)
@@ -115,7 +115,7 @@ static void on_page(void *arg, const struct api_reply *reply)
         s->page = s->page > 8 ? s->page / 8 : 1;
     } else if (reply->status == 200) {
         take_page(s, reply);
-    } else if (reply->status == 410) { /* the pages took too long: from the start */
+    } else if (reply->status == 410) { /* the pages took too long: start over */
         begin_anew(s);
     } else {
         begin_anew(s);
@@ -148,7 +148,7 @@ static void ask_page(struct live_sub *s)
 
 /* --- changes ----------------------------------------------------------------------------- */
 
-/* The event's own members follow ours: it is passed on as it came. */
+/* The event's own members follow ours: it is passed on verbatim. */
 static void send_event(struct live_sub *s, const char *line, size_t len)
 {
     struct buf b = BUF_INIT(LIVE_MESSAGE_LIMIT_BYTES);
@@ -168,7 +168,7 @@ static void take_event(struct live_sub *s, const char *line, size_t len)
     const char *type = json_get_string(event, "type", "");
 
     if (strcmp(type, "ERROR") == 0) {
-        begin_anew(s); /* most likely too old: a list brings all */
+        begin_anew(s); /* most likely too old: list again */
     } else if (json_is(version, JSON_STRING) && *line == '{') {
         set_text(&s->cursor, json_string(version, ""));
         if (s->cursor && strcmp(type, "BOOKMARK") != 0)
@@ -218,9 +218,9 @@ static void on_end(void *arg, const struct api_reply *reply)
     buf_clear(&s->line);
     if (reply->status != 200 && reply->status != 410)
         live_refused(s, reply);
-    if (reply->status != 200 && reply->status != 0) /* else it goes on where it was */
+    if (reply->status != 200 && reply->status != 0) /* otherwise it resumes where it was */
         begin_anew(s);
-    /* One that ends and ends again without a word is not asked in a circle. */
+    /* A watch that ends repeatedly without delivering anything must not cause a busy loop. */
     if (reply->status == 410 || (reply->status == 200 && !s->silent))
         look(s);
     else
@@ -243,7 +243,7 @@ static void open_watch(struct live_sub *s)
     free(path);
 }
 
-/* The next thing to do, when nothing is being done. */
+/* Does the next thing, if idle. */
 static void look(struct live_sub *s)
 {
     if (s->listing || s->stream || s->again)

@@ -30,7 +30,7 @@ int log_fileset_parse(struct arena *a, const char *fileset, const char **ret_cla
 
 /* --- the working folder ----------------------------------------------------------------- */
 
-/* Every job kind has its templates somewhere; the first container that says where it works does. */
+/* Every job kind has its templates somewhere; uses the first container with a workingDir. */
 static const char *find_working_dir(const struct json *v, unsigned depth)
 {
     const char *found = json_get_string(v, "workingDir", NULL);
@@ -47,7 +47,7 @@ static const char *find_working_dir(const struct json *v, unsigned depth)
     return found;
 }
 
-/* The users its containers run as. One that is root may read what we may. */
+/* The users its containers run as. Root may read whatever we may. */
 static bool find_users(const struct json *v, unsigned depth, struct log_rule *rule)
 {
     const struct json *user = json_get(v, "runAsUser");

@@ -16,14 +16,14 @@
 #include "base/json.h"
 #include "board/board.h"
 
-/* Which event files of a working folder are a job's. */
+/* Which event files in a working folder are a job's. */
 #define LOG_OWNERS_LIMIT 8
 
 struct log_rule {
     bool all;
     char host_prefix[320], machine[80];
     int64_t from_s, to_s;
-    /* Whose the files must be, where the daemon may read more than the job; 0: anybody's. */
+    /* Required owners, where the daemon may read more than the job; 0: any. */
     uid_t owners[LOG_OWNERS_LIMIT];
     size_t owners_len;
 };
@@ -34,13 +34,13 @@ struct log_folder {
     struct log_rule rule;
 };
 
-/* The claim and the path of one fileset. Refuses what is not t9k://pvc/NAME/path with a reason. */
+/* The claim and path of one fileset. Refuses anything but t9k://pvc/NAME/path, with a reason. */
 int log_fileset_parse(struct arena *a, const char *fileset, const char **ret_claim,
                       const char **ret_path, struct err *err) must_check;
-/* Folders that need no claim. err says what to do when there are none. machine: this one's name. */
+/* Folders that need no claim. If there are none, err says what to do. machine: this one's name. */
 int log_folder_of(struct arena *a, const struct json *job, const char *machine,
                   struct log_folder *ret, struct err *err) must_check;
-/* What the job wrote itself, wherever it is. */
+/* Only what the job wrote itself, wherever it is. */
 void log_rule_own(struct log_rule *rule, const struct json *job, const char *machine);
 bool log_rule_wants(const struct log_rule *rule, const char *file_name, uid_t owner);
 

@@ -1,9 +1,8 @@
 /*
  * log_progress.c - see log_progress.h.
  *
- * A bar or a step with a total counts within the epoch that was said before it; without epochs it
- * is the whole, until it is seen to begin again: then it was a part of something whose size nobody
- * said.
+ * A bar or a step with a total counts within the last epoch mentioned; without epochs it is the
+ * whole, until it is seen to start over: then it was a part of something of unknown size.
  */
 #include "console/log_progress.h"
 
@@ -13,12 +12,12 @@
 #include <string.h>
 #include <strings.h>
 
-#define LINE_LIMIT 1024u /* longer lines are cut: a bar stands at their end, so the front is */
-#define DIGITS_LIMIT 15  /* of a number that counts */
+#define LINE_LIMIT 1024u /* longer lines lose their start, as bars are at the end */
+#define DIGITS_LIMIT 15  /* digits of a plausible count */
 
 /* --- numbers in a line ------------------------------------------------------------------ */
 
-/* A whole number at *at; moves behind it. */
+/* An integer at *at; advances it. */
 static bool read_count(const char **at, int64_t *ret)
 {
     size_t digits = strspn(*at, "0123456789");
@@ -30,7 +29,7 @@ static bool read_count(const char **at, int64_t *ret)
     return true;
 }
 
-/* "3/10", "3 / 10", "3 of 10", with "[" or "(" before. total is 0 when there is none. */
+/* "3/10", "3 / 10", "3 of 10", optionally after "[" or "(". total is 0 when there is none. */
 static bool read_pair(const char *at, int64_t *count, int64_t *total)
 {
     const char *rest;
@@ -73,7 +72,7 @@ static const char *after_word(const char *line, const char *word)
     return NULL;
 }
 
-/* --- what a line says ------------------------------------------------------------------- */
+/* --- parsing a line --------------------------------------------------------------------- */
 
 static void set_epoch(struct log_progress *p, int64_t epoch, int64_t epochs, bool done)
 {
@@ -95,7 +94,7 @@ static void take_epoch(struct log_progress *p, const char *line)
 
     if (!at || !read_pair(at, &epoch, &epochs) || (epochs && epoch > epochs))
         return;
-    if (epochs || p->epochs == 0) /* a total that was said once is not forgotten */
+    if (epochs || p->epochs == 0) /* a known total is kept */
         set_epoch(p, epoch, epochs,
                   after_word(at, "done") || after_word(at, "finished") ||
                       after_word(at, "completed"));
@@ -103,8 +102,8 @@ static void take_epoch(struct log_progress *p, const char *line)
 
 static void set_step(struct log_progress *p, int64_t step, int64_t steps)
 {
-    /* From near its end to its beginning. Ranks that print into one log are some steps apart, and a
-       program that was restarted broke off somewhere. */
+    /* From near its end back to its start. Ranks printing into one log are some steps apart, and a
+     * restarted program broke off somewhere. */
     if (p->compares && steps && steps == p->steps && step < p->step && step <= steps / 4 &&
         p->step >= steps / 4 * 3 && !p->epochs)
         p->steps_are_part = true;
@@ -141,7 +140,7 @@ static void take_step(struct log_progress *p, const char *line)
     }
 }
 
-/* Losses of other data than the training data are not the one that is asked for. */
+/* Losses of other data than the training data do not count. */
 static bool is_other_loss(const char *line, const char *loss)
 {
     static const char *const others[] = {"val", "valid", "validation", "eval", "test", "dev"};
@@ -212,7 +211,7 @@ void log_progress_take(struct log_progress *p, const char *text, size_t len)
     }
 }
 
-/* --- what it comes to ------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------- */
 
 bool log_progress_fraction(const struct log_progress *p, double *ret)
 {

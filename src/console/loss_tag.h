@@ -14,7 +14,7 @@
 
 #include "board/board.h"
 
-/* 0: not the loss; else the lower the better. */
+/* 0: not the loss; otherwise lower is better. */
 int loss_tag_rank(const char *tag);
 
 struct board_progress {

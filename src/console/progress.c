@@ -1,10 +1,10 @@
 /*
  * progress.c - see progress.h.
  *
- * Jobs are followed by list and watch; only those that run are kept, and not those whose first
- * replica is known to be elsewhere. A look at one goes through the API (the job as it is, the log's
- * end), its board on a pool thread, and ends in a patch of the status when something changed. Looks
- * at one job never overlap.
+ * Jobs are followed by list and watch; only running ones are kept, and not those whose first
+ * replica is known to be elsewhere. An update of one reads the API (the current job, the log's end)
+ * and its board on a pool thread, and ends in a patch of the status when something changed. Updates
+ * of one job never overlap.
  */
 #include "console/progress.h"
 
@@ -43,17 +43,17 @@ struct tracked {
     const struct kind *kind;
     char *uid, *ns, *name;
     char pod_uid[64];     /* of the first replica, to notice a new one */
-    char here_uid[64];    /* of the last first replica that was here; it may be gone by now */
+    char here_uid[64];    /* of the last first replica on this machine; it may be gone by now */
     bool over, succeeded; /* the job has ended */
-    bool ended;           /* it had when this look began: the last one */
-    bool looking;         /* calls of a look are under way */
+    bool ended;           /* before this update began: it is the last one */
+    bool looking;         /* an update is under way */
     struct api_stream *log_stream;
     struct buf log_text;
-    struct json *job;   /* in the arena: as it was when the look began */
-    bool on_pool;       /* one of them is the board's */
+    struct json *job;   /* in the arena: as of the start of the update */
+    bool on_pool;       /* it is on the board's pool thread */
     bool dropped;       /* to be freed when the pool is done */
-    bool listed;        /* seen in the list that is under way */
-    struct arena arena; /* of a look */
+    bool listed;        /* seen in the current list */
+    struct arena arena; /* for an update */
     struct folder_search search;
     struct clock_timer *timer;
     struct log_progress log;
@@ -78,7 +78,7 @@ struct progress {
 
 static void look(void *arg);
 
-/* --- whose jobs ------------------------------------------------------------------------- */
+/* --- which jobs are ours ---------------------------------------------------------------- */
 
 static const struct json *first_replica(const struct json *job)
 {
@@ -99,7 +99,8 @@ static enum progress_place place_of(const struct progress *p, const struct json 
                 : PROGRESS_UNKNOWN;
 }
 
-/* A replica that was here is, also when its pod is gone: its job's last word is ours to take. */
+/* A replica that was here counts as here even when its pod is gone: we write its job's last
+ * update. */
 static enum progress_place place_of_tracked(const struct tracked *t, const struct json *job)
 {
     const char *uid = first_uid(job);
@@ -115,7 +116,7 @@ static void note_here(struct tracked *t, const struct json *job)
         (void)snprintf(t->here_uid, sizeof(t->here_uid), "%s", first_uid(job));
 }
 
-/* --- jobs that are looked after --------------------------------------------------------- */
+/* --- tracked jobs ----------------------------------------------------------------------- */
 
 static void tracked_free(struct tracked *t)
 {
@@ -169,7 +170,7 @@ static struct tracked *track(struct source *s, const struct json *job)
     return NULL;
 }
 
-/* --- the end of a look ------------------------------------------------------------------ */
+/* --- ending an update ------------------------------------------------------------------- */
 
 static void look_over(struct tracked *t)
 {
@@ -185,7 +186,7 @@ static void patched(void *arg, const struct json *object, const struct err *err)
     struct tracked *t = arg;
 
     (void)object;
-    if (err) { /* said again with the next look */
+    if (err) { /* retried with the next update */
         free(t->written);
         t->written = NULL;
     }
@@ -232,14 +233,14 @@ static void write_status(struct tracked *t)
         client_patch(t->progress->transport, t->kind, t->ns, t->name, "status", patch, patched, t);
 }
 
-/* --- a look ----------------------------------------------------------------------------- */
+/* --- an update -------------------------------------------------------------------------- */
 
 /* On the pool. */
 static void ask(struct board_cache_question *q, const struct board *b, bool more)
 {
     struct tracked *t = container_of(q, struct tracked, question);
 
-    if (!more) /* half-read files would say what was true long ago */
+    if (!more) /* half-read files would yield outdated values */
         board_progress_of(b, &t->board);
 }
 
@@ -247,7 +248,7 @@ static void asked(struct board_cache_question *q, const struct err *failed)
 {
     struct tracked *t = container_of(q, struct tracked, question);
 
-    (void)failed; /* then the log is all there is */
+    (void)failed; /* then only the log counts */
     t->on_pool = false;
     if (t->dropped)
         tracked_free(t);
@@ -267,7 +268,7 @@ static void ask_board(struct tracked *t, const struct log_folder *folder)
     write_status(t);
 }
 
-/* A folder the user names may hold the curves of earlier jobs: worth seeing, but not this one's
+/* A folder named by the user may contain curves of earlier jobs: worth showing, but not this job's
  * progress. */
 static void found_folder(void *arg, const struct log_folder *folder, const struct err *err)
 {
@@ -294,7 +295,7 @@ static void find_board(struct tracked *t, const struct json *job)
                             found_folder, t);
 }
 
-/* Only the end of it counts, whatever comes. */
+/* Only its end matters. */
 static void on_log(void *arg, const char *data, size_t len)
 {
     struct tracked *t = arg;
@@ -315,7 +316,7 @@ static void on_log_end(void *arg, const struct api_reply *reply)
     find_board(t, t->job);
 }
 
-/* A new attempt starts from its checkpoint: what the old one said of its pace is void. */
+/* A new attempt starts from its checkpoint: the old one's pace is void. */
 static void note_pod(struct tracked *t, const char *uid)
 {
     if (strcmp(t->pod_uid, uid) == 0)
@@ -372,7 +373,7 @@ static void look(void *arg)
     client_get(t->progress->transport, t->kind, t->ns, t->name, got_job, t);
 }
 
-/* --- which jobs run --------------------------------------------------------------------- */
+/* --- following jobs --------------------------------------------------------------------- */
 
 static bool is_phase(const struct json *job, const char *phase)
 {
@@ -395,7 +396,7 @@ static int on_job(void *arg, enum reflector_source source, const struct json *jo
         return 0;
     t->listed = true;
     note_here(t, job);
-    if (ended && !t->over) { /* one last look, now: what it said at its end counts */
+    if (ended && !t->over) { /* one last update, now, to include its final output */
         t->over = true;
         t->succeeded = is_phase(job, "Succeeded");
         clock_stop(loop_clock(s->progress->loop), t->timer);
@@ -503,6 +504,6 @@ void progress_free(struct progress *p)
         reflector_free(p->sources[i].reflector);
     while ((node = map_first(&p->jobs)))
         drop(node->value);
-    board_cache_free(p->boards); /* what is on the pool frees its job when it is done */
+    board_cache_free(p->boards); /* work on the pool frees its job when done */
     free(p);
 }

@@ -6,11 +6,11 @@
 
 #define PACE_SPAN_MIN_MS 3000
 #define PACE_MOVE_MIN 0.001
-#define STALE_S 120.0 /* a rate of points that old is history */
+#define STALE_S 120.0 /* older points say nothing about the current rate */
 
 void progress_pace_note(struct progress_pace *pace, double fraction, int64_t now_ms)
 {
-    if (!pace->any || fraction < pace->last) { /* began, or began again */
+    if (!pace->any || fraction < pace->last) { /* started, or started over */
         *pace = (struct progress_pace){.any = true, .last = fraction};
     } else if (fraction > pace->last) {
         pace->last = fraction;
@@ -43,7 +43,7 @@ static struct json *real(struct arena *a, double value, int digits)
     return json_new_real(a, text);
 }
 
-/* JSON has no NaN: a loss that is none is said in words. */
+/* JSON has no NaN: such a loss is written as text. */
 static struct json *loss_value(struct arena *a, double loss)
 {
     if (isfinite(loss))
@@ -93,7 +93,7 @@ struct json *progress_status(struct arena *a, const struct progress_facts *f)
     set(a, out, "stepsPerSecond",
         b->has_rate && fresh && !f->ended ? real(a, b->steps_per_second, 4) : NULL);
     set_pace(a, out, f);
-    /* The last line counted is seldom the last there was: "9/10" of a success. */
+    /* The last line parsed is often not the program's last: "9/10" for a success. */
     set(a, out, "message", *words && !f->succeeded ? json_new_string(a, words) : NULL);
     return out;
 }

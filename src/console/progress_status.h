@@ -1,7 +1,7 @@
 /*
- * progress_status.h - from what is known of a job's progress to its status.progress. Pure.
+ * progress_status.h - computes status.progress from what is known. Pure.
  *
- * Time left is measured, not guessed: the fraction must have moved while we looked.
+ * Time left is measured, not guessed: the fraction must have moved while we watched.
  */
 #ifndef MUSTER_CONSOLE_PROGRESS_STATUS_H
 #define MUSTER_CONSOLE_PROGRESS_STATUS_H
@@ -10,9 +10,8 @@
 #include "console/log_progress.h"
 #include "console/loss_tag.h"
 
-/* Where the fraction was when we first saw it move, and when it last did. When it reached the value
- * it had at our first look is not known: a program that says only its epochs may have been there
- * long. */
+/* The fraction when we first saw it move, and when it last did. When it reached its value at our
+ * first look is unknown: a program that only prints epochs may have been there for long. */
 struct progress_pace {
     bool any;
     unsigned moves;
@@ -21,7 +20,7 @@ struct progress_pace {
 };
 
 void progress_pace_note(struct progress_pace *pace, double fraction, int64_t now_ms);
-/* Seconds; false when it has not moved enough to tell. */
+/* In seconds; false when it has not moved enough to tell. */
 bool progress_pace_left(const struct progress_pace *pace, int64_t now_ms, double *ret);
 
 struct progress_facts {
@@ -32,8 +31,8 @@ struct progress_facts {
     bool ended, succeeded;
 };
 
-/* Every member of status.progress but time; those that cannot be told are null, so that a merge
- * patch removes them. NULL when nothing can be told. */
+/* Every member of status.progress but time; unknown ones are null, so that a merge patch removes
+ * them. NULL when nothing is known. */
 struct json *progress_status(struct arena *a, const struct progress_facts *facts);
 
 #endif

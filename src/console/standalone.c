@@ -1,4 +1,4 @@
-/* standalone.c - see standalone.h: who is asked what. */
+/* standalone.c - see standalone.h: routes requests and manages sessions. */
 #include "console/standalone.h"
 
 #include <errno.h>
@@ -35,16 +35,16 @@ struct standalone_console {
     struct ws_tunnels *tunnels;
     struct curves *curves;
     struct sessions sessions;
-    const struct httpd_request *signing_out; /* the one that ends its own session just now */
+    const struct httpd_request *signing_out; /* the request that is ending its own session */
     struct sign_in *signing_in;
     size_t signing_in_len;
 };
 
-/* What is asked on the way, and by whom. */
+/* A request being routed, and its caller. */
 struct request {
     struct mount_request mount;
     struct standalone_console *console;
-    const struct session_entry *session; /* NULL: nobody */
+    const struct session_entry *session; /* NULL: not signed in */
 };
 
 static struct transport *transport_for(struct standalone_console *r, const char *token)
@@ -55,7 +55,7 @@ static struct transport *transport_for(struct standalone_console *r, const char 
     return http_transport_new(r->loop, &config, NULL);
 }
 
-/* --- signing in: the API server says whose the token is ---------------------------------- */
+/* --- signing in: the API server identifies the token ------------------------------------- */
 
 #define SIGN_IN_LIMIT 32u /* at a time */
 
@@ -65,7 +65,7 @@ struct sign_in {
     struct httpd_request *http;
     struct transport *transport;
     char *token;
-    bool again; /* asked the second way */
+    bool again; /* the fallback was used */
 };
 
 static void sign_in_free(struct sign_in *s)
@@ -118,11 +118,11 @@ static void on_who(void *arg, const struct api_reply *reply)
     if (reply->status == 200 || reply->status == 201) {
         signed_in(s, *user ? user : SESSION_USER_UNKNOWN);
     } else if (!s->again && (reply->status == 404 || reply->status == 403)) {
-        s->again = true; /* a server before 1.28 has no such review; any authenticated one may do
-                            the other */
+        s->again = true; /* a server before 1.28 lacks this review; any authenticated user may use
+                          * the other */
         ask_who(s);
     } else if (reply->status == 401) {
-        not_signed_in(s, ERR_UNAUTHORIZED, "the API server does not know this token");
+        not_signed_in(s, ERR_UNAUTHORIZED, "the API server does not accept this token");
     } else {
         const char *text = arena_printf(
             &a, "the API server does not say whose this token is: %.300s",
@@ -171,7 +171,7 @@ static void begin_sign_in(struct standalone_console *r, struct httpd_request *ht
     if (!t) {
         free(s);
         free(token);
-        origin_refuse_with(http, ERR_TOO_MANY_REQUESTS, "too many sign in at a time");
+        origin_refuse_with(http, ERR_TOO_MANY_REQUESTS, "too many concurrent sign-ins");
         return;
     }
     *s = (struct sign_in){.console = r, .http = http, .transport = t, .token = token};
@@ -195,10 +195,10 @@ static void sign_in(struct request *q)
     else if (is_token(token))
         begin_sign_in(q->console, http, strdup(token));
     else
-        origin_refuse_with(http, ERR_UNAUTHORIZED, "this is no token");
+        origin_refuse_with(http, ERR_UNAUTHORIZED, "this is not a token");
 }
 
-/* What the session has open ends with it, but the request that ends it. */
+/* Whatever the session has open ends with it, except for the request that ends it. */
 static void on_ended(void *arg, uint64_t session)
 {
     struct standalone_console *r = arg;
@@ -237,7 +237,7 @@ static void reply_session(struct request *q)
 
 /* --- the rest --------------------------------------------------------------------------- */
 
-/* The API server decides with each call; here nobody is asked. */
+/* The API server decides about each call; nothing is checked here. */
 static bool may(const struct mount_request *m, const char *verb, const char *group,
                 const char *plural, const char *ns, const char *name)
 {
@@ -299,8 +299,8 @@ static const char *segment(struct arena *a, const char **at, const char *otherwi
     return text ? text : otherwise;
 }
 
-/* Of a program's path, as it is asked for or, to open it, in the body. Its Service calls the port
- * so whatever its number is. */
+/* For an app's path, as requested or, when opening it, in the body. Its Service has a port of this
+ * name whatever the number. */
 static void not_here(struct request *q)
 {
     struct httpd_request *http = q->mount.http;
@@ -328,11 +328,11 @@ static void not_here(struct request *q)
     origin_refuse(http, &err);
 }
 
-/* The longest prefixes first: the first that fits counts. */
+/* Longest prefixes first: the first match wins. */
 static const struct {
     const char *method, *path; /* method NULL: any */
-    bool below;                /* and what is below the path */
-    bool open;                 /* also for who is not signed in */
+    bool below;                /* also paths below it */
+    bool open;                 /* public */
     void (*handle)(struct request *q);
 } paths[] = {
     {"POST", "/console/v1/login", false, true, sign_in},
@@ -385,7 +385,7 @@ static void note_impersonation(void *arg, const char *name, const char *value)
         *(bool *)arg = true;
 }
 
-/* They would not be passed on, and their sender must not get the signed-in user's answer. */
+/* They are not passed on, and such a client must not get the signed-in user's answer. */
 static bool wants_to_impersonate(const struct httpd_request *http)
 {
     bool found = false;
@@ -407,10 +407,9 @@ static void handle(void *arg, struct httpd_request *http)
         return;
     }
     if (wants_to_impersonate(http)) {
-        origin_refuse_with(
-            http, ERR_BAD_REQUEST,
-            "this console asks as who signed in: send Impersonate headers to the API server "
-            "itself");
+        origin_refuse_with(http, ERR_BAD_REQUEST,
+                           "this console acts as the signed-in user: send Impersonate headers to "
+                           "the API server itself");
         return;
     }
     while (i < ELEMS(paths) && !fits(i, http))
@@ -471,7 +470,7 @@ struct standalone_console *standalone_console_new(const struct standalone_consol
             err);
     if (r->httpd)
         return r;
-    (void)err_set(err, ERR_INTERNAL, "out of memory"); /* unless it was something else */
+    (void)err_set(err, ERR_INTERNAL, "out of memory"); /* unless already set */
     standalone_console_free(r);
     return NULL;
 }

@@ -22,11 +22,11 @@ struct standalone_console;
 struct standalone_console_options {
     struct loop *loop;
     const char *listen;
-    /* The address, authority and namespace count; its credentials are never used by themselves. It
-     * must outlive the loop. */
+    /* Only address, CA and namespace are used, never its credentials. Must outlive the loop. */
     const struct client_config *server;
     const char *version;        /* of this program */
-    const char *const *volumes; /* "NAMESPACE/CLAIM=FOLDER", until NULL; it must outlive the loop */
+    const char *const *volumes; /* "NAMESPACE/CLAIM=FOLDER", NULL-terminated; must outlive the
+                                 * loop */
 };
 
 struct standalone_console *standalone_console_new(const struct standalone_console_options *options,

@@ -1,8 +1,8 @@
 /*
  * volumes.c - see volumes.h.
  *
- * A request is looked at on the loop, its files are touched on pool threads only: a folder may be
- * on a disk that does not answer. One block is on its way between a client and a file.
+ * Requests are handled on the loop, files are only touched on pool threads: a folder may be on a
+ * disk that does not answer. One block is under way between a client and a file.
  */
 #include "console/volumes.h"
 
@@ -30,7 +30,7 @@
 enum op_kind { OP_GET, OP_PUT, OP_MAKE_FOLDER, OP_MEASURE };
 
 struct op {
-    struct stream stream; /* of a file, once it is answered */
+    struct stream stream; /* for a file, once answered */
     struct volumes *volumes;
     struct op *prev, *next;
     struct httpd_request *http; /* NULL once it is answered */
@@ -41,12 +41,12 @@ struct op {
     const char *ns, *claim, *path, *folder;
     struct mount_user user; /* whose rights the files are used with */
 
-    bool working, closed; /* on a pool thread; and nobody wants it any more */
+    bool working, closed; /* on a pool thread; and no longer wanted */
     int rc;
     int folder_fd; /* once it is open */
     struct json *list;
     struct claim_size size;
-    int fd; /* that is read */
+    int fd; /* being read */
     struct claim_upload upload;
     struct stream *body;
     bool body_ended, read_all;
@@ -60,7 +60,7 @@ struct volumes {
     bool measuring; /* one claim at a time */
 };
 
-/* --- ends ------------------------------------------------------------------------------------- */
+/* --- ending ----------------------------------------------------------------------------------- */
 
 static void op_free(struct op *op)
 {
@@ -93,14 +93,14 @@ static void fail_errno(struct op *op, int rc)
         enum err_reason reason;
         const char *why;
     } known[] = {
-        {-ENOENT, ERR_NOT_FOUND, "it is not there"},
-        {-ENOTDIR, ERR_NOT_FOUND, "a part of its path is no folder"},
+        {-ENOENT, ERR_NOT_FOUND, "it does not exist"},
+        {-ENOTDIR, ERR_NOT_FOUND, "a part of its path is not a folder"},
         {-EXDEV, ERR_FORBIDDEN, "it leads out of the volume"},
         {-ELOOP, ERR_FORBIDDEN, "it leads through links that cannot be followed"},
         {-EROFS, ERR_FORBIDDEN, "the volume is read-only"},
-        {-EEXIST, ERR_ALREADY_EXISTS, "it is there already"},
-        {-EISDIR, ERR_ALREADY_EXISTS, "a folder of that name is there already"},
-        {-EINVAL, ERR_BAD_REQUEST, "it is no plain file, or no name of one"},
+        {-EEXIST, ERR_ALREADY_EXISTS, "it already exists"},
+        {-EISDIR, ERR_ALREADY_EXISTS, "a folder of that name already exists"},
+        {-EINVAL, ERR_BAD_REQUEST, "it is not a regular file, or not a valid name"},
         {-ENAMETOOLONG, ERR_BAD_REQUEST, "its name is too long"},
         {-ENOSPC, ERR_UNAVAILABLE, "the disk is full"},
         {-EDQUOT, ERR_UNAVAILABLE, "the disk's quota is used up"},
@@ -272,7 +272,7 @@ static void close_file(struct stream *s)
 
 static const struct stream_ops file_ops = {.read = read_file, .close = close_file};
 
-/* Nothing of it is shown by the browser: it is somebody's file. */
+/* The browser must never render it: it is a user's file. */
 static void begin_file(struct op *op)
 {
     const char *slash = strrchr(op->path, '/');
@@ -298,9 +298,9 @@ static void begin_file(struct op *op)
     httpd_stream_with(http, 200, "application/octet-stream", headers, ELEMS(headers), &op->stream);
 }
 
-/* --- a file that is written ------------------------------------------------------------------- */
+/* --- writing a file --------------------------------------------------------------------------- */
 
-/* Takes what there is of the body, and has it written. */
+/* Takes the available part of the body, and has it written. */
 static void take_body(struct op *op)
 {
     while (!op->body_ended && op->block_len < BLOCK_BYTES) {
@@ -308,7 +308,7 @@ static void take_body(struct op *op)
                                         BLOCK_BYTES - op->block_len);
 
         if (n == STREAM_BROKEN) {
-            fail_with(op, ERR_BAD_REQUEST, "the body was not sent to its end");
+            fail_with(op, ERR_BAD_REQUEST, "the body was not sent completely");
             return;
         }
         if (n == 0 && op->block_len == 0)
@@ -344,7 +344,7 @@ static void put_done(struct op *op)
     reply_json(op, 201, answer);
 }
 
-/* --- what pool threads have done -------------------------------------------------------------- */
+/* --- results of pool threads ------------------------------------------------------------------ */
 
 static void measure_next(struct volumes *v);
 
@@ -432,7 +432,7 @@ static void got_claim(void *arg, const struct json *claim, const struct err *err
         begin(op);
 }
 
-/* The next part of a path, unescaped; at is left behind it. */
+/* The next segment of a path, unescaped; advances at. */
 static const char *next_part(struct arena *a, const char **at)
 {
     size_t len;
@@ -468,7 +468,7 @@ static int parse(struct op *op, const struct httpd_request *http, struct err *er
     if (http->too_large || http->pulled_len > VOLUMES_UPLOAD_LIMIT_BYTES)
         return err_set(err, ERR_TOO_LARGE, "a file may have 16 GiB here");
     if (op->kind == OP_PUT && http->body_len > 0 && !http->pulled_len)
-        return err_set(err, ERR_BAD_REQUEST, "the length of a file must be said (Content-Length)");
+        return err_set(err, ERR_BAD_REQUEST, "the length of a file is required (Content-Length)");
     return 0;
 }
 
@@ -504,7 +504,7 @@ void volumes_handle(void *arg, const struct mount_request *m)
     auto_err err = ERR_INIT;
 
     if (!op) {
-        origin_refuse_with(m->http, ERR_TOO_MANY_REQUESTS, "too many files at a time");
+        origin_refuse_with(m->http, ERR_TOO_MANY_REQUESTS, "too many concurrent files");
         return;
     }
     op->volumes = v;

@@ -24,7 +24,7 @@
 struct volumes_options {
     struct loop *loop;
     struct transport *transport;
-    /* The folder of a claim that is there, in the arena. */
+    /* The folder of an existing claim, in the arena. */
     int (*folder)(void *arg, struct arena *a, const char *ns, const char *claim, const char **ret,
                   struct err *err);
     void *arg;
@@ -33,7 +33,7 @@ struct volumes_options {
 struct volumes;
 
 struct volumes *volumes_new(const struct volumes_options *options) must_check;
-/* Before transport, server and loop; what is under way is answered or cut off. */
+/* Before transport, server and loop; what is under way is answered or aborted. */
 void volumes_free(struct volumes *v);
 /* A mount_fn that pulls bodies; arg is the struct volumes. */
 void volumes_handle(void *arg, const struct mount_request *r);

@@ -1,9 +1,9 @@
 /*
  * web.c - see web.h.
  *
- * Files have their hash in their name and are kept by browsers for ever; the page that names them
- * is asked for every time. The page's policy lets it load nothing from elsewhere and run no script
- * but its own; style sheets that scripts make carry the nonce of that one answer.
+ * Files have their hash in their name and are cached by browsers forever; the page that refers to
+ * them is requested every time. The page's policy lets it load nothing from elsewhere and run only
+ * its own scripts; style sheets created by scripts carry the nonce of that one answer.
  */
 #include "console/web.h"
 
@@ -19,7 +19,7 @@
 #define ASSETS_PREFIX "/assets/"
 #define INDEX_PATH "/index.html"
 #define NONCE_MARK "{{NONCE}}"
-#define ASSET_LIMIT_BYTES (8u * 1024u * 1024u) /* unpacked */
+#define ASSET_LIMIT_BYTES (8u * 1024u * 1024u) /* uncompressed */
 #define PAGE_LIMIT_BYTES (256u * 1024u)
 
 static const char left_out[] =
@@ -28,7 +28,7 @@ static const char left_out[] =
     "<p>kubectl and the muster commands work as ever; to have the console, build with npm "
     "installed: <code>make</code>.</p></html>";
 
-/* Paths of the API, and what is mounted beside it: never a page. */
+/* Paths of the API and its mounts: never a page. */
 static const char *const not_pages[] = {"/api",   "/apis",   "/openapi", "/version", "/healthz",
                                         "/livez", "/readyz", "/metrics", "/board",   "/console"};
 
@@ -103,7 +103,7 @@ static const struct asset *find_asset(const char *path)
     return bsearch(path, console_assets, console_assets_len, sizeof(*console_assets), compare_path);
 }
 
-/* Whether the client takes this encoding: named, and not with "q=0". */
+/* Whether the client accepts this encoding: listed, and not with "q=0". */
 static bool accepts(const char *header, const char *encoding)
 {
     size_t len = strlen(encoding);

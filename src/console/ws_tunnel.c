@@ -1,6 +1,6 @@
 /*
  * ws_tunnel.c - see ws_tunnel.h. The client's own key and protocols go into the handshake, so that
- * what the server answers is what the client expects and no frame has to be looked at.
+ * the server's answer is what the client expects and no frame has to be parsed.
  */
 #include "console/ws_tunnel.h"
 
@@ -13,10 +13,10 @@
 #include "net/origin.h"
 
 struct entry {
-    struct ws_tunnels *all; /* NULL: they are gone, and this one goes when it can */
+    struct ws_tunnels *all; /* NULL: they are gone, and this one is freed when possible */
     struct entry *prev, *next;
     uint64_t session;
-    struct httpd_request *http; /* NULL once it is answered */
+    struct httpd_request *http; /* NULL once answered */
     struct tunnel *tunnel;
     bool joined;
     char *user, *program;
@@ -28,7 +28,7 @@ struct ws_tunnels {
     struct entry *first;
 };
 
-/* --- ends ------------------------------------------------------------------------------- */
+/* --- ending ----------------------------------------------------------------------------- */
 
 static void unlink_entry(struct entry *e)
 {
@@ -63,7 +63,7 @@ static void fail(struct entry *e, enum err_reason reason, const char *text)
     on_failed(e, &err);
 }
 
-/* Refused: the server's own words. */
+/* Refused: passes on the server's message. */
 static void on_refused(void *arg, const struct http_answer *answer, struct buf *text)
 {
     struct entry *e = arg;
@@ -122,7 +122,7 @@ static bool is_field_value(const char *text)
     return true;
 }
 
-/* All that the client offers but its key, which is for us alone. */
+/* Everything the client offers except its key, which is only for us. */
 static void write_protocols(struct buf *out, const char *offered)
 {
     const char *before = "Sec-WebSocket-Protocol: ";
@@ -151,7 +151,7 @@ int ws_handshake_add(struct buf *out, struct httpd_request *http, struct err *er
     if (strcmp(http->method, "GET") != 0 || !key || !origin_is_printable(key) || !version ||
         strcmp(version, "13") != 0 || !protocols || !is_field_value(protocols) ||
         !origin_is_printable(http->path) || !origin_is_printable(http->query))
-        return err_set(err, ERR_BAD_REQUEST, "this is no handshake of a WebSocket");
+        return err_set(err, ERR_BAD_REQUEST, "this is not a WebSocket handshake");
     buf_addf(out,
              "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
              "Sec-WebSocket-Key: %s\r\n",
@@ -207,9 +207,9 @@ void ws_tunnel_start(struct ws_tunnels *all, struct httpd_request *http, struct 
     if (!e) {
         if (what->fd > 0)
             (void)close(what->fd);
-        origin_refuse_with(http, ERR_TOO_MANY_REQUESTS,
-                           "too many WebSockets are open: close some, also those of others of "
-                           "your account and of this program");
+        origin_refuse_with(
+            http, ERR_TOO_MANY_REQUESTS,
+            "too many WebSockets are open: close some of your account or of this program");
         return;
     }
     httpd_on_gone(http, on_gone, e);

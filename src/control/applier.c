@@ -1,6 +1,6 @@
 /*
- * applier.c - see applier.h. Each kind of step says in a table how it is sent and what its answer
- * means; everything else is keeping count.
+ * applier.c - see applier.h. A table says for each kind of step how it is sent and what its answer
+ * means; the rest is bookkeeping.
  *
  * A plan is copied because it points into cached objects, which are gone on the next turn.
  */
@@ -23,7 +23,7 @@
 
 enum verdict {
     VERDICT_DONE,
-    VERDICT_LOOK, /* someone has the name: see who */
+    VERDICT_LOOK, /* the name is taken: check by whom */
     VERDICT_AGAIN,
     VERDICT_FAILED,
 };
@@ -33,7 +33,7 @@ struct run {
     struct applier *applier;
     struct arena arena;
     struct task *tasks;     /* all */
-    struct task *next_task; /* to be sent */
+    struct task *next_task; /* to be sent next */
     unsigned stage;
     unsigned in_flight;
     struct err err;
@@ -46,7 +46,7 @@ struct task {
     struct run *run;
     struct task *next;
     bool in_flight;
-    bool tracked; /* PLAN_EVICT: what is left is the deletion */
+    bool tracked; /* PLAN_EVICT: only the deletion is left */
     struct plan_step step;
 };
 
@@ -55,7 +55,7 @@ struct applier {
     struct clock *clock;
     struct event_recorder *events;
     struct run *first, **end;
-    unsigned in_flight, making; /* making: those of them that create */
+    unsigned in_flight, making; /* making: those that create */
     struct clock_timer *pump_timer;
     bool pumping;
 };
@@ -121,13 +121,13 @@ static void run_free(struct run *r)
     free(r);
 }
 
-/* --- what an answer means --- */
+/* --- interpreting answers --- */
 
 static enum verdict judge_create(const struct err *err)
 {
     if (!err)
         return VERDICT_DONE;
-    if (err->reason == ERR_NOT_FOUND) /* what it was to belong to */
+    if (err->reason == ERR_NOT_FOUND) /* the object it would belong to */
         return VERDICT_AGAIN;
     return err->reason == ERR_ALREADY_EXISTS ? VERDICT_LOOK : VERDICT_FAILED;
 }
@@ -147,8 +147,8 @@ static enum verdict judge_write(const struct err *err)
                                                                        : VERDICT_FAILED;
 }
 
-/* An object with that name exists: is it the one the plan wanted? Controlled by the same owner, or,
- * without a controller, carrying all the labels it would have been given. */
+/* An object of that name exists: is it the one the plan wanted? It must have the same controller
+ * or, without one, all the labels it would have been given. */
 static bool is_ours(const struct json *wanted, const struct json *found)
 {
     const char *owner = json_get_string(object_controller(wanted), "uid", NULL);
@@ -258,10 +258,10 @@ static const struct op ops[] = {
     [PLAN_EVICT] = {"evict", send_eviction, judge_delete},
     [PLAN_PATCH] = {"patch", send_patch, judge_write},
     [PLAN_BIND] = {"bind", send_binding, judge_write},
-    [PLAN_EVENT] = {NULL, NULL, NULL}, /* given to the recorder, which answers nobody */
+    [PLAN_EVENT] = {NULL, NULL, NULL}, /* passed to the recorder, without an answer */
 };
 
-/* --- keeping count --- */
+/* --- bookkeeping --- */
 
 static void pump_later(struct applier *a);
 
@@ -281,13 +281,13 @@ static void note_written(struct run *r, const struct kind *k, const struct json 
     r->result.written[i].revision = max_i64(r->result.written[i].revision, revision);
 }
 
-/* Asking again changes nothing as long as what it is measured by stays. What belongs to nobody and
- * still misses something misses its namespace. */
+/* Retrying is pointless until the reason for the refusal changes. For an object without an owner,
+ * something missing means its namespace. */
 static bool is_refusal(const struct task *t, const struct err *err)
 {
     if (err->reason == ERR_NOT_FOUND)
         return !object_controller(t->step.object);
-    if (err->reason == ERR_INTERNAL) /* of an admission webhook that cannot be reached */
+    if (err->reason == ERR_INTERNAL) /* from an unreachable admission webhook */
         return strstr(err->text, "failed calling webhook");
     if (err->reason == ERR_ALREADY_EXISTS)
         return t->step.own;
@@ -411,7 +411,7 @@ static void start_task(struct run *r)
     ops[t->step.op].send(t, on_answer);
 }
 
-/* The next stage opens when nothing of this one is under way. */
+/* The next stage starts when nothing of this one is under way. */
 static bool may_start(struct run *r)
 {
     if (!r->next_task || r->applier->in_flight >= APPLY_IN_FLIGHT_LIMIT)

@@ -1,4 +1,4 @@
-/* control.c - see control.h. Joins the parts: what is shared is made and freed here. */
+/* control.c - see control.h. Creates and frees the parts and what they share. */
 #include "control/control.h"
 
 #include <stdlib.h>
@@ -75,8 +75,8 @@ static void on_groups_trouble(void *arg, const struct err *err)
     trouble_say(&c->trouble, &kind_pod_group, err);
 }
 
-#define READY_PODS 512    /* to be read; most have ended */
-#define READY_GROUPS 4096 /* likewise; those that wait are read again and again */
+#define READY_PODS 512    /* kept parsed; most have ended */
+#define READY_GROUPS 4096 /* the same; waiting ones are read repeatedly */
 
 static bool open_pods(struct control *c, const struct control_options *o)
 {

@@ -1,6 +1,6 @@
 /*
  * control.h - the controllers of one process, over one transport: jobs, scheduler, garbage
- * collector. Clients of the API like any other; they share the cache of pods and nothing else.
+ * collector. They are ordinary clients of the API and share only the cache of pods.
  */
 #ifndef MUSTER_CONTROL_CONTROL_H
 #define MUSTER_CONTROL_CONTROL_H
@@ -16,8 +16,9 @@ enum control_part {
     CONTROL_SCHEDULER = 1u << 1,
     CONTROL_GC = 1u << 2,
     CONTROL_ALL = CONTROL_JOBS | CONTROL_SCHEDULER | CONTROL_GC,
-    CONTROL_NODES = 1u << 3, /* besides, where nobody else notices lost nodes: see nodes.h */
-    CONTROL_BATCH = 1u << 4, /* with the jobs, Kubernetes' own, where it is not there to run them */
+    CONTROL_NODES = 1u << 3, /* in addition, where nothing else notices lost nodes: see nodes.h */
+    CONTROL_BATCH = 1u << 4, /* with jobs: Kubernetes' own Jobs, where Kubernetes is not there to
+                              * run them */
 };
 
 struct control_options {
@@ -26,19 +27,20 @@ struct control_options {
     unsigned parts;          /* of enum control_part */
     bool overcommit;         /* see core/ledger.h */
     bool shared_network;     /* see core/job.h */
-    bool apps_unseen;        /* likewise */
-    const char *lease_ns;    /* likewise; outlives the controllers */
+    bool apps_unseen;        /* see core/job.h */
+    const char *lease_ns;    /* see core/job.h; must outlive the controllers */
     bool beside_default;     /* see core/ledger.h */
-    struct idle_times idle;  /* likewise */
-    struct webhook *webhook; /* with CONTROL_JOBS; NULL: Notifications are nobody's business */
+    struct idle_times idle;  /* see core/job.h */
+    struct webhook *webhook; /* with CONTROL_JOBS; NULL: Notifications are ignored */
 };
 
 struct control;
 
-/* Starts at once and goes on by itself, also while the API cannot be reached. */
+/* Starts at once and keeps going, even while the API is unreachable. */
 struct control *control_new(const struct control_options *options, struct err *err) must_check;
-/* What cannot be read, and so keeps a part from its work: one sentence; NULL: nothing. */
+/* What cannot be read and so blocks a part: one sentence, or NULL. */
 const char *control_trouble(const struct control *c);
-void control_free(struct control *c); /* before the transport; not from inside one of its calls */
+void control_free(struct control *c); /* before the transport; not from inside one of its
+                                       * callbacks */
 
 #endif

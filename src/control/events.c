@@ -1,7 +1,7 @@
 /*
- * events.c - see events.h. One entry per thing said; an entry has at most one call under way, and
- * what is said meanwhile is written when it is over. Its words are kept, as text, only until then:
- * who says it again brings them along.
+ * events.c - see events.h. One entry per distinct event; an entry has at most one call under way,
+ * and repeats meanwhile are written afterwards. Its text is kept only until then: a repeat supplies
+ * it again.
  */
 #include "control/events.h"
 
@@ -15,9 +15,9 @@
 #include "base/timefmt.h"
 #include "client/client.h"
 
-#define SAID_LIMIT 4096 /* as many as are kept of a namespace */
+#define SAID_LIMIT 4096 /* as many as are kept per namespace */
 #define IN_FLIGHT_LIMIT 16
-/* What is done goes before what is said of it: so long nothing is said, then one at a time. */
+/* Actions take precedence over events: nothing is written for this long, then one at a time. */
 #define SILENCE_MS 5000
 #define IN_FLIGHT_HELD 1
 #define SAME_EVENT_MS (60 * 60 * 1000)
@@ -28,13 +28,13 @@ struct said {
     struct said *older, *newer;
     struct said *next_waiting;
     uint64_t hash;
-    char *text;      /* the event without counts, while there is something to write; else NULL */
-    uint64_t number; /* of its name */
+    char *text;      /* the event without counts while there is something to write, else NULL */
+    uint64_t number; /* part of its name */
     int64_t count, first_ms, last_ms;
-    bool created; /* it is on the server */
+    bool created; /* it exists on the server */
     bool waiting; /* for others to be written */
-    bool busy;    /* a call is under way, or waiting */
-    bool behind;  /* said again since */
+    bool busy;    /* a call is under way or queued */
+    bool behind;  /* repeated since */
 };
 
 struct event_recorder {
@@ -43,10 +43,10 @@ struct event_recorder {
     const char *component;
     uint64_t made;
     unsigned in_flight, limit;
-    int64_t held_ms;                     /* since then; 0: not held */
+    int64_t held_ms;                     /* since when; 0: not held */
     struct said *waiting, **waiting_end; /* first come, first written */
     struct map by_hash;
-    struct said ends; /* ring of those that are not busy: ends.newer is the oldest */
+    struct said ends; /* ring of idle entries: ends.newer is the oldest */
 };
 
 struct event_recorder *event_recorder_new(struct transport *t, struct clock *clock,
@@ -101,7 +101,7 @@ void event_recorder_free(struct event_recorder *r)
     free(r);
 }
 
-/* --- what is the same --- */
+/* --- identity --- */
 
 static uint64_t add_text(uint64_t hash, const char *text)
 {
@@ -177,7 +177,7 @@ static void settle_said(struct said *s, const struct err *err)
     if (!err) {
         s->created = true;
     } else if (err->reason == ERR_NOT_FOUND && s->created) {
-        s->created = false; /* it was deleted meanwhile: make it again, once */
+        s->created = false; /* deleted meanwhile: create it again, once */
         s->behind = true;
     } else {
         said_free(s);
@@ -265,7 +265,7 @@ static void write_said(struct said *s)
     arena_release(&a);
 }
 
-/* --- saying --- */
+/* --- recording --- */
 
 static bool make_room(struct event_recorder *r)
 {

@@ -1,11 +1,11 @@
 /*
- * gc.c - see gc.h. Follows every collected kind, and looks at an object when it or one of its
+ * gc.c - see gc.h. Follows every collected kind, and examines an object when it or one of its
  * owners changed. A queue key is a UID. Definitions are followed too: an installed kind is followed
- * from the moment its definition is seen until it is gone, and all its objects with it.
+ * from when its definition appears until it is gone, with all its objects.
  *
- * The picture may be old, so nothing is deleted on its word alone: the object is read from the API
- * and so is every owner that was not seen to go, then the object is deleted with its UID as
- * precondition. An owner that holds settles the matter without any call, which is the usual case.
+ * The graph may be stale, so nothing is deleted on its word alone: the object is read from the API
+ * and so is every owner not seen to go, then the object is deleted with its UID as precondition. A
+ * live owner settles the matter without any call, which is the usual case.
  */
 #include "control/gc.h"
 
@@ -21,23 +21,23 @@
 
 #define IN_WORK_LIMIT 16
 #define TASK_LIMIT_BYTES (64u * 1024u * 1024u)
-#define TIDY_AGAIN_MS 1000 /* when memory had run out */
+#define TIDY_AGAIN_MS 1000 /* after running out of memory */
 
-/* One kind that is followed. */
+/* A kind being followed. */
 struct source {
     struct source *next;
     struct gc *gc;
     const struct kind *kind;
     struct reflector *reflector;
-    char *definition;         /* that installed the kind; NULL: compiled in */
-    unsigned defined_in_list; /* of definitions, the last it was in */
+    char *definition;         /* of an installed kind; NULL: built in */
+    unsigned defined_in_list; /* the last list of definitions it was in */
     unsigned lists;
     bool synced;
-    bool renew; /* its reflector is to be replaced, or to go: see tidy */
+    bool renew; /* its reflector must be replaced or removed: see tidy */
     bool gone;
 };
 
-/* An object being looked at, with calls under way. */
+/* An object being examined, with calls under way. */
 struct task {
     struct task *next, **at;
     struct gc *gc;
@@ -45,9 +45,9 @@ struct task {
     const struct kind *kind;
     const char *ns, *name, *uid;
     const struct json *object;     /* as read from the API */
-    const struct json *next_owner; /* to be checked */
+    const struct json *next_owner; /* to be checked next */
     bool owner_waits;
-    const char **dependents; /* UIDs, of an orphaning */
+    const char **dependents; /* UIDs, for orphaning */
     size_t dependents_len, next_dependent;
 };
 
@@ -105,7 +105,7 @@ static void task_over(struct task *t, enum queue_result result)
     task_free(t);
 }
 
-/* The end of a task whose last call was answered with err, when that is not what was hoped for. */
+/* Ends a task whose last call failed with err, if that was not the expected error. */
 static void task_failed(struct task *t, const struct err *err)
 {
     if (err->reason != ERR_CONFLICT)
@@ -165,7 +165,7 @@ static void remove_finalizer(struct task *t, const char *name)
     send_patch(t, t->kind, t->object, patch, on_finalizer_removed);
 }
 
-/* --- orphaning: take the owner out of its dependents, one after the other --- */
+/* --- orphaning: removes the owner from its dependents, one after the other --- */
 
 static void orphan_next(struct task *t);
 
@@ -246,7 +246,7 @@ static void start_orphaning(struct task *t)
         orphan_next(t);
 }
 
-/* --- collecting: delete what has no owner left --- */
+/* --- collecting: deletes objects without owners --- */
 
 static void on_deleted(void *arg, const struct json *object, const struct err *err)
 {
@@ -284,11 +284,11 @@ static void on_owner(void *arg, const struct json *owner, const struct err *err)
         return;
     }
     if (is_gone(owner, err, uid)) {
-        ; /* of this reference only: it may say another's UID with a false name or namespace */
+        ; /* only for this reference: it may have another's UID with a false name or namespace */
     } else if (object_is_deleting(owner) && has_finalizer(owner, FINALIZER_FOREGROUND)) {
         t->owner_waits = true;
     } else {
-        /* One that our watch has not told of could go without it ever telling: come again. */
+        /* An object our watch has not reported could vanish unreported: retry. */
         task_over(t, gc_graph_find(&t->gc->graph, uid) ? QUEUE_OK : QUEUE_RETRY);
         return;
     }
@@ -325,9 +325,9 @@ static void check_owners(struct task *t)
     delete_object(t);
 }
 
-/* --- looking at one object --- */
+/* --- examining one object --- */
 
-/* A dependent that another owner holds stays, and its owner need not wait for it. */
+/* A dependent with another live owner stays, and its owner need not wait for it. */
 static bool is_held_by_another(const struct gc_graph *g, const struct gc_node *n, const char *uid)
 {
     for (size_t i = 0; i < n->owners_len; i++)
@@ -356,7 +356,7 @@ static bool find_blocker(void *arg, const struct gc_node *dependent)
     return true;
 }
 
-/* Has all dependents that block the deletion looked at; how many there are. */
+/* Queues all dependents that block the deletion; returns how many there are. */
 static size_t press_dependents(struct gc *gc, const char *uid)
 {
     struct blockers b = {.gc = gc, .owner_uid = uid};
@@ -407,14 +407,14 @@ static bool all_synced(const struct gc *gc)
     return true;
 }
 
-/* By the picture alone: is there anything that may have to be done? */
+/* By the graph alone: whether anything may need to be done. */
 static bool needs_care(struct gc *gc, struct gc_node *n)
 {
     bool ask_again = n->ask_again;
 
     n->ask_again = false;
     if (n->deleting && n->orphan)
-        return all_synced(gc); /* a dependent that was not told of yet would not be kept */
+        return all_synced(gc); /* a dependent not reported yet would be missed */
     if (n->deleting)
         return n->foreground && all_synced(gc) && press_dependents(gc, n->uid) == 0;
     if (ask_again)
@@ -520,7 +520,7 @@ static void look_at(void *arg, struct gc_node *n)
     queue_add(gc->queue, n->uid);
 }
 
-/* Installed kinds may come at any time: owners of theirs that were not told of are asked for. */
+/* Installed kinds may appear at any time: unreported owners of such kinds are read from the API. */
 static void check_ready(struct gc *gc)
 {
     for (const struct source *s = gc->sources; s; s = s->next)
@@ -623,7 +623,7 @@ static void forget_all(struct source *s)
     forget_unseen(s);
 }
 
-/* Reflectors are freed here, never from inside a handler of another. */
+/* Reflectors are freed here, never from inside another's handler. */
 static void tidy(void *arg)
 {
     struct gc *gc = arg;
@@ -654,7 +654,7 @@ static void tidy_soon(struct gc *gc)
         gc->tidying = clock_start(gc->clock, 0, tidy, gc);
 }
 
-/* --- definitions: which kinds are installed --- */
+/* --- definitions of installed kinds --- */
 
 static struct source *find_source(const struct gc *gc, const char *definition)
 {

@@ -1,7 +1,7 @@
 /*
- * gc.h - the garbage collector. Deletes what is left when all owners of an object are gone, and
- * carries out the two finalizers that order a deletion: foregroundDeletion (dependents first) and
- * orphan (dependents stay). For every kind marked collected in its table, and every installed one.
+ * gc.h - the garbage collector. Deletes objects whose owners are all gone, and carries out the two
+ * finalizers that order a deletion: foregroundDeletion (dependents first) and orphan (dependents
+ * stay). For every kind marked collected in its table, and every installed one.
  */
 #ifndef MUSTER_CONTROL_GC_H
 #define MUSTER_CONTROL_GC_H

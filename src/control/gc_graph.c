@@ -233,7 +233,7 @@ static bool is_same(const struct gc_graph *g, const struct gc_node *n, const str
     return true;
 }
 
-/* Most writes change nothing of it. */
+/* Most writes change nothing here. */
 struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const struct json *object)
 {
     size_t owners_len = json_len(owners_of(object));
@@ -313,7 +313,7 @@ bool gc_graph_has_dependents(const struct gc_graph *g, const char *uid)
     return found;
 }
 
-/* --- the absent --- */
+/* --- absent objects --- */
 
 static bool is_absent(const struct gc_graph *g, const char *uid)
 {
@@ -327,7 +327,7 @@ void gc_graph_mark_absent(struct gc_graph *g, const char *uid)
     if (!g->absent_ring)
         g->absent_ring = calloc(ABSENT_LIMIT, sizeof(*g->absent_ring));
     if (!g->absent_ring || is_absent(g, uid) || !(copy = strdup(uid)))
-        return; /* forgetting only costs a question to the API */
+        return; /* forgetting it only costs an API call */
     if (map_puts(&g->absent, uid, g, NULL) < 0) {
         free(copy);
         return;

@@ -50,7 +50,7 @@ struct gc_graph {
 
 void gc_graph_release(struct gc_graph *g);
 
-/* The object's new record, which replaces one of the same UID. NULL: out of memory. */
+/* Adds the object's record, replacing one of the same UID. NULL: out of memory. */
 struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const struct json *object);
 void gc_graph_remove(struct gc_graph *g, struct gc_node *node); /* frees it */
 struct gc_node *gc_graph_find(const struct gc_graph *g, const char *uid);
@@ -63,17 +63,17 @@ void gc_graph_each_dependent(const struct gc_graph *g, const char *uid,
                              bool (*fn)(void *arg, const struct gc_node *node), void *arg);
 bool gc_graph_has_dependents(const struct gc_graph *g, const char *uid);
 
-/* An object of that UID was seen to be gone: it never comes back. */
+/* The object with that UID is gone: it never comes back. */
 void gc_graph_mark_absent(struct gc_graph *g, const char *uid);
 
 enum gc_owner_state {
-    GC_OWNER_HOLDS,   /* is there, or is of a kind we cannot judge */
+    GC_OWNER_HOLDS,   /* exists, or its kind cannot be judged */
     GC_OWNER_WAITS,   /* is being deleted and waits for its dependents */
     GC_OWNER_GONE,    /* known to be gone, or in another namespace, which counts as gone */
     GC_OWNER_UNKNOWN, /* not seen: ask the API */
 };
 
-/* Of an owner of an object in namespace ns, by what the graph knows. */
+/* For an owner of an object in namespace ns, by what the graph knows. */
 enum gc_owner_state gc_graph_owner_state(const struct gc_graph *g, const struct kind *owner_kind,
                                          const char *owner_uid, const char *ns);
 

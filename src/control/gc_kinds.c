@@ -1,4 +1,4 @@
-/* gc_kinds.c - see gc_kinds.h. Of an installed kind only what paths are made of is kept. */
+/* gc_kinds.c - see gc_kinds.h. Of an installed kind only what is needed for paths is kept. */
 #include "control/gc_kinds.h"
 
 #include <stdlib.h>

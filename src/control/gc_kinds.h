@@ -1,10 +1,9 @@
 /*
- * gc_kinds.h - the kinds the garbage collector knows: those compiled in, and those that
- * CustomResourceDefinitions install. No I/O.
+ * gc_kinds.h - the kinds the garbage collector knows: built in, and installed by
+ * CustomResourceDefinitions. No I/O.
  *
- * Records and calls under way point at kinds, so an installed one stays until the end. The same one
- * installed again is the same pointer: what is kept is bounded by how many different ones there
- * were.
+ * Records and calls point at kinds, so an installed one is never freed. Installing the same one
+ * again yields the same pointer: memory is bounded by the number of different ones.
  */
 #ifndef MUSTER_CONTROL_GC_KINDS_H
 #define MUSTER_CONTROL_GC_KINDS_H
@@ -19,10 +18,10 @@ struct gc_kinds {
 };
 
 void gc_kinds_release(struct gc_kinds *all);
-/* The kind under which a definition's objects are followed; NULL: it is compiled in, nothing of it
- * is served, or there is no memory for it. */
+/* The kind under which a definition's objects are followed; NULL: built in, not served, or out of
+ * memory. */
 const struct kind *gc_kinds_install(struct gc_kinds *all, const struct json *definition);
-/* The kind an owner reference means. A kind is the same in all its versions. NULL: not known. */
+/* The kind of an owner reference, regardless of version. NULL: unknown. */
 const struct kind *gc_kinds_of_owner(const struct gc_kinds *all, const struct json *reference);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * A queue key is "Kind|namespace/name" of a job or of a pod that waits for one, or PORTS_KEY.
  * Nothing is decided before every cache has been filled once. After a plan was carried out the
- * caches lag behind it; deciding on the old picture would be harmless (creating again is refused,
- * stale writes conflict) but noisy, so a job rests until the caches have seen what was written, or
+ * caches lag behind it; deciding on stale caches would be harmless (creating again is refused,
+ * stale writes conflict) but noisy, so a job pauses until the caches have seen what was written, or
  * REST_MS have passed.
  */
 #include "control/jobs.h"
@@ -25,21 +25,22 @@
 #include "core/ports.h"
 
 #define IN_WORK_LIMIT 16
-#define READY_JOBS 256 /* to be read, of a kind; most have ended */
+#define READY_JOBS 256 /* kept parsed per kind; most have ended */
 #define REST_MS 5000
-/* What waits for a time of day is looked at this often at least: clocks are set. */
+/* Timed waits are checked at least this often, because clocks are set. */
 #define LONGEST_SLEEP_MS (5 * 60 * 1000)
-/* What was refused is asked for again, later each time: of what refuses only quotas are watched. */
+/* Refused objects are retried with increasing delay: of the possible reasons only quotas are
+ * watched. */
 #define FIRST_PAUSE_MS 5000
 #define LONGEST_PAUSE_MS (2 * 60 * 1000)
 /* Pods come up one by one, and a status costs a cluster's server as much as three or four pods:
- * what is told of them waits so long for more. While others' pods are being made it waits longer,
- * then one job is told of at a time, and at last all are. */
+ * status updates wait this long for more. While other pods are being created they wait longer, then
+ * one job is updated at a time, and finally all are. */
 #define TELL_AFTER_MS 500
 #define TELL_IN_TURN_MS 5000
 #define TELL_LATEST_MS 30000
-#define TELL_AGAIN_MS 1000       /* to see whether it is its turn */
-#define FOREIGN_RECHECK_MS 10000 /* a name we want is held by an object that tells us nothing */
+#define TELL_AGAIN_MS 1000       /* to check whether it is its turn */
+#define FOREIGN_RECHECK_MS 10000 /* a name we want is taken by an object we do not watch */
 #define RECONCILE_LIMIT_BYTES (256u * 1024u * 1024u)
 #define NAMESPACE_SIZE 256
 #define KEY_SIZE 640 /* kind 63, namespace 253, name 253 */
@@ -52,13 +53,13 @@ struct source {
     struct cache *cache;
 };
 
-/* What the caches must have seen before a job is looked at again. */
+/* What the caches must have seen before a job is considered again. */
 struct rest {
     int64_t job, pods, services, leases, boards, batch, groups; /* revisions */
     int64_t until_ms;
 };
 
-/* Why the API would not have one of a job's children. */
+/* Why the API refused one of a job's children. */
 struct refusal {
     const struct kind *kind;
     int64_t generation; /* of the job */
@@ -66,7 +67,7 @@ struct refusal {
     char why[];
 };
 
-/* A pod of a job that succeeded and is gone; who looks later would make it anew. */
+/* A job's pod that succeeded and is gone; without this record it would be created again. */
 struct end {
     struct end *next;
     struct json *pod;
@@ -84,10 +85,10 @@ struct jobs {
     struct clock *clock;
     struct applier *applier;
     struct cache *pods, *groups, *services, *quotas;
-    struct cache *leases; /* NULL without a shared network: nobody needs a port */
+    struct cache *leases; /* NULL without a shared network: no ports are needed */
     struct trouble *trouble;
     const char *lease_ns; /* see core/job.h */
-    jobs_fn *tell;        /* of each change of a job; or NULL */
+    jobs_fn *tell;        /* called for each change of a job; or NULL */
     void (*tell_gone)(void *arg, const struct json *job);
     void (*tell_ready)(void *arg);
     void *tell_arg;
@@ -98,11 +99,11 @@ struct jobs {
     struct map rests;    /* key -> struct rest */
     struct map refusals; /* key -> struct refusal */
     struct map ends;     /* key -> struct end */
-    struct map tellings; /* key -> since when what is told waits, int64_t */
+    struct map tellings; /* key -> since when its status update waits, int64_t */
     struct pass *passes;
-    size_t tellers;        /* those that only tell */
+    size_t tellers;        /* with only a status update to make */
     struct source *boards; /* TensorBoards: one of sources, and children of the others */
-    struct source *batch;  /* Jobs, likewise children of CronJobs; NULL: Kubernetes runs them */
+    struct source *batch;  /* Jobs, also children of CronJobs; NULL: Kubernetes runs them */
     size_t sources_len;
     struct source sources[];
 };
@@ -122,7 +123,7 @@ static void add_job(struct source *s, const char *ns, const char *name)
     queue_add(s->jobs->queue, key);
 }
 
-/* NULL: the key is not of this kind, or it is not there. */
+/* NULL: the key is of another kind, or the object does not exist. */
 static const struct json *find_keyed(struct cache *c, const struct kind *k, const char *key)
 {
     size_t len = strlen(k->name);
@@ -136,7 +137,7 @@ static const struct json *find_keyed(struct cache *c, const struct kind *k, cons
     return cache_get(c, ns, slash + 1);
 }
 
-/* Finds the source and the job of a key; NULL when the job is not there. */
+/* The source and the job of a key; NULL when the job does not exist. */
 static const struct json *find_job(struct jobs *j, const char *key, struct source **ret_source)
 {
     for (size_t i = 0; i < j->sources_len; i++) {
@@ -149,7 +150,7 @@ static const struct json *find_job(struct jobs *j, const char *key, struct sourc
     return NULL;
 }
 
-/* --- resting --- */
+/* --- pausing --- */
 
 static void rest_end(struct jobs *j, const char *key)
 {
@@ -166,7 +167,7 @@ static bool has_seen(const struct jobs *j, const struct source *s, const struct 
            cache_revision(j->groups) >= r->groups;
 }
 
-/* True while the job should not be looked at; it will be when the time is up. */
+/* True while the job should not be considered; it will be when the time is up. */
 static bool rests(struct jobs *j, const struct source *s, const char *key)
 {
     const struct rest *r = map_gets(&j->rests, key);
@@ -209,11 +210,11 @@ static void rest_begin(struct jobs *j, const struct source *s, const char *key,
     if (map_puts(&j->rests, key, r, &old) < 0)
         free(r);
     free(old);
-    /* What was made may be gone again before a cache has seen it, and then nobody tells of it. */
+    /* An object may be gone again before a cache has seen it, which is then never reported. */
     queue_add_after(j->queue, key, REST_MS);
 }
 
-/* --- telling --- */
+/* --- status updates --- */
 
 static void telling_end(struct jobs *j, const char *key)
 {
@@ -233,7 +234,7 @@ static int telling_begin(struct jobs *j, const char *key, int64_t now_ms)
     return -ENOMEM;
 }
 
-/* True while the plan waits for others of its kind; it will be made anew when the time is up. */
+/* True while the plan waits for others like it; it will be made again when the time is up. */
 static bool waits_for_more(struct jobs *j, const char *key, const struct plan *plan)
 {
     const int64_t *since = map_gets(&j->tellings, key);
@@ -285,7 +286,7 @@ static void refusal_note(struct jobs *j, const char *key, const struct apply_res
     free(old);
 }
 
-/* Of a job that was changed the API may think otherwise. */
+/* After a job has changed the API may decide differently. */
 static void refusal_check(struct jobs *j, const char *key, const struct json *job)
 {
     const struct refusal *r = map_gets(&j->refusals, key);
@@ -302,14 +303,13 @@ static bool has_written(const struct apply_result *result, const struct kind *k)
     return false;
 }
 
-/* 0: at once. A clock that was set back makes nobody wait longer. */
+/* 0: at once. A clock set back must not extend the wait. */
 static int64_t refused_until_ms(const struct jobs *j, const struct refusal *r)
 {
     return clock_now_ms(j->clock) < r->at_ms ? 0 : r->at_ms + r->pause_ms;
 }
 
-/* A pod that goes may leave the room in a quota that another lacks, and a quota that is changed
- * lets it in at once. */
+/* A deleted pod may free quota that another lacks, and a changed quota may admit it at once. */
 static void refusals_hurry(struct jobs *j, const char *ns, int64_t pause_ms)
 {
     size_t len = strlen(ns);
@@ -342,7 +342,7 @@ static void ends_drop(struct jobs *j, const char *key)
     ends_free(map_removes(&j->ends, key));
 }
 
-/* Until its job is over. */
+/* Kept until its job is over. */
 static void end_note(struct jobs *j, const struct source *s, const struct json *pod)
 {
     struct pod_state state = pod_state_of(pod, NULL);
@@ -390,7 +390,7 @@ static void on_applied(void *arg, const struct apply_result *result)
         log_warn("%s: %s", p->key, result->err->text);
     else if (result->outcome == APPLY_AGAIN)
         log_debug("%s: looking again: %s", p->key, result->err->text);
-    /* A job of which a part was refused counts what is there of the rest. */
+    /* If part of a job was refused, the rest of it still counts. */
     if ((result->outcome == APPLY_DONE || result->refused) && find_job(j, p->key, &s))
         rest_begin(j, s, p->key, result);
     queue_done(j->queue, p->key, result->outcome == APPLY_DONE ? QUEUE_OK : QUEUE_RETRY);
@@ -418,7 +418,7 @@ static enum queue_result start_pass(struct jobs *j, const char *key, const struc
     return QUEUE_RETRY;
 }
 
-/* The plan is carried out, or there is nothing to carry out and the key is done. */
+/* Carries out the plan; without steps the key is done. */
 static void carry_out(struct jobs *j, const char *key, const struct plan *plan)
 {
     int64_t wake_in = plan->wake_at_ms - clock_now_ms(j->clock);
@@ -490,7 +490,7 @@ static void gather_holders(void *arg, const char *name)
     gather_holder(g, &g->services, cache_get(g->jobs->services, ns, name));
 }
 
-/* All leases only for a job that has to choose a port: the others know which is theirs. */
+/* All leases only for a job that has to choose a port: the others know theirs. */
 static void gather_leases(struct gathering *g, struct arena *a)
 {
     const char *name = port_lease_name(a, g->job);
@@ -583,9 +583,9 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
     arena_release(&a);
 }
 
-/* --- giving back ports --- */
+/* --- returning ports --- */
 
-/* Finds the job a lease names as its holder; NULL when there is none. */
+/* The job that a lease names as its holder, or NULL. */
 static const struct json *find_holder(struct jobs *j, const struct json *lease,
                                       struct source **ret_source)
 {
@@ -615,7 +615,7 @@ static bool see_live_pod(void *arg, const struct json *pod)
     return !*live;
 }
 
-/* The pods of a job that is gone go more slowly than it did. */
+/* A deleted job's pods take longer to go than the job. */
 static bool port_is_used(void *arg, const struct json *lease, const char *uid)
 {
     struct jobs *j = arg;
@@ -641,7 +641,7 @@ static void release_ports(struct jobs *j)
     arena_release(&a);
 }
 
-/* --- pods that nobody counts --- */
+/* --- pods nothing accounts for --- */
 
 /* NULL: its job is gone, or it has none. */
 static struct source *source_of(struct jobs *j, const struct json *child)
@@ -658,7 +658,7 @@ static struct source *source_of(struct jobs *j, const struct json *child)
     return NULL;
 }
 
-/* Its job, unless that is gone or going. */
+/* Its job, unless that is gone or being deleted. */
 static const struct json *live_job(struct jobs *j, const struct json *pod)
 {
     struct source *s = source_of(j, pod);
@@ -700,7 +700,7 @@ static void work(void *arg, const char *key)
     struct source *s = NULL;
     const struct json *job, *pod = find_keyed(j->pods, &kind_pod, key);
 
-    if (!j->ready) { /* everything is looked at once it is */
+    if (!j->ready) { /* everything is considered once it is */
         queue_done(j->queue, key, QUEUE_OK);
         return;
     }
@@ -776,8 +776,7 @@ static void on_job_trouble(void *arg, const struct err *err)
     trouble_say(s->jobs->trouble, s->kind->kind, err);
 }
 
-/* By the owner's name and not its UID: a job made anew under the same name waits for what is left
- * of the old one to go. */
+/* By the owner's name, not its UID: a recreated job waits for the remains of the old one. */
 static void add_owner(struct jobs *j, const struct json *child)
 {
     const struct json *owner = object_controller(child);
@@ -801,7 +800,7 @@ static void on_job(void *arg, enum cache_event event, const struct json *job,
     add_job(s, object_namespace(job), object_name(job));
     add_owner(s->jobs, job);
     if (!job_is_kind(s->kind->kind))
-        ; /* nobody is told of apps and of Kubernetes' own Jobs */
+        ; /* not reported for apps and Kubernetes' Jobs */
     else if (s->jobs->tell && event != CACHE_DELETED)
         s->jobs->tell(s->jobs->tell_arg, s->kind->kind, job, old);
     else if (s->jobs->tell_gone && event == CACHE_DELETED)
@@ -849,7 +848,7 @@ void jobs_on_pod(struct jobs *j, enum cache_event event, const struct json *pod)
     if (event == CACHE_DELETED && s)
         end_note(j, s, pod);
     if (!s)
-        queue_add(j->queue, PORTS_KEY); /* perhaps it was the last to use a port */
+        queue_add(j->queue, PORTS_KEY); /* it may have been the last to use a port */
 }
 
 static void on_service(void *arg, enum cache_event event, const struct json *service,
@@ -866,7 +865,7 @@ static bool same_limits(const struct json *a, const struct json *b)
            json_equal(json_at(a, "status", "hard"), json_at(b, "status", "hard"));
 }
 
-/* In use of it more and less all the time; pods tell that. */
+/* Its usage changes all the time, but pods report that. */
 static void on_quota(void *arg, enum cache_event event, const struct json *quota,
                      const struct json *old)
 {
@@ -874,7 +873,7 @@ static void on_quota(void *arg, enum cache_event event, const struct json *quota
         refusals_hurry(arg, object_namespace(quota), 0);
 }
 
-/* Only said: without it what is refused is asked for a little later. */
+/* Only logged: without it refused objects are just retried a little later. */
 static void on_quotas_trouble(void *arg, const struct err *err)
 {
     struct jobs *j = arg;
@@ -882,7 +881,7 @@ static void on_quotas_trouble(void *arg, const struct err *err)
     trouble_say(j->trouble, &kind_resource_quota, err);
 }
 
-/* The job that holds the lease, if it is one we know; a lease of nobody is given back. */
+/* The job that holds the lease, if known; a lease without a holder is returned. */
 static void on_lease(void *arg, enum cache_event event, const struct json *lease,
                      const struct json *old)
 {

@@ -1,6 +1,6 @@
 /*
- * jobs.h - the controller of every job kind (core/job.h), of apps, and of Kubernetes' own Jobs:
- * looks when something changed, asks the core what to do, has it done.
+ * jobs.h - the controller of every job kind (core/job.h), of apps, and of Kubernetes' Jobs: on each
+ * change it asks the core what to do, and has it done.
  */
 #ifndef MUSTER_CONTROL_JOBS_H
 #define MUSTER_CONTROL_JOBS_H
@@ -12,7 +12,7 @@
 
 struct jobs;
 
-/* old NULL: it is new here. */
+/* old NULL: newly added. */
 typedef void jobs_fn(void *arg, const struct kind *k, const struct json *job,
                      const struct json *old);
 
@@ -21,16 +21,16 @@ struct jobs_options {
     struct clock *clock;
     struct applier *applier;
     struct trouble *trouble;
-    struct cache *pods;     /* of all namespaces; pass its events to jobs_on_pod */
-    struct cache *groups;   /* PodGroups, likewise: jobs_on_group */
+    struct cache *pods;     /* in all namespaces; pass its events to jobs_on_pod */
+    struct cache *groups;   /* PodGroups; pass its events to jobs_on_group */
     bool shared_network;    /* see core/job.h */
-    bool apps_unseen;       /* likewise */
-    bool batch;             /* Kubernetes' own Jobs and CronJobs, too */
-    const char *lease_ns;   /* likewise; outlives the jobs */
-    struct idle_times idle; /* likewise */
-    jobs_fn *on_job;        /* a job was added or has changed; may be NULL */
-    void (*on_gone)(void *arg, const struct json *job); /* was deleted; may be NULL */
-    void (*on_ready)(void *arg); /* every job was told that was there; may be NULL */
+    bool apps_unseen;       /* see core/job.h */
+    bool batch;             /* Kubernetes' Jobs and CronJobs, too */
+    const char *lease_ns;   /* see core/job.h; must outlive this */
+    struct idle_times idle; /* see core/job.h */
+    jobs_fn *on_job;        /* added or changed; may be NULL */
+    void (*on_gone)(void *arg, const struct json *job); /* deleted; may be NULL */
+    void (*on_ready)(void *arg); /* every existing job was reported; may be NULL */
     void *arg;
 };
 
@@ -38,8 +38,8 @@ struct jobs *jobs_new(const struct jobs_options *options) must_check;
 void jobs_free(struct jobs *j); /* after the applier, before the cache of pods */
 void jobs_on_pod(struct jobs *j, enum cache_event event, const struct json *pod);
 void jobs_on_group(struct jobs *j, const struct json *group);
-void jobs_on_synced(struct jobs *j); /* either of the caches it was given */
-/* Every job there is, with old NULL; no TensorBoards. */
+void jobs_on_synced(struct jobs *j); /* call it for either of the given caches */
+/* Every existing job, with old NULL; no TensorBoards. */
 void jobs_each(const struct jobs *j, jobs_fn *fn, void *arg);
 const char *jobs_trouble(const struct jobs *j); /* see control_trouble */
 

@@ -1,5 +1,5 @@
-/* leader.c - see leader.h. A turn: who leads renews the lease as it wrote it last; anybody else
- * reads it first, then makes it, takes it or waits. */
+/* leader.c - see leader.h. Each turn the leader renews the lease as it last wrote it; any other
+ * process reads it first, then creates it, takes it or waits. */
 #include "control/leader.h"
 
 #include <stdlib.h>
@@ -12,19 +12,19 @@
 
 #define TURN_MS 3000
 #define LEASE_SECONDS 9
-#define TURNS_TO_EXPIRE 3 /* unchanged for so many turns it is free */
-#define TURNS_TO_LOSE 2   /* not renewed for so many it is not ours any more */
-#define LOSE_MS 6500      /* nor, when nobody answers, after this time */
+#define TURNS_TO_EXPIRE 3 /* unchanged for this many turns, it is free */
+#define TURNS_TO_LOSE 2   /* not renewed for this many turns, it is lost */
+#define LOSE_MS 6500      /* and also after this time without answers */
 #define LEADER_MEMORY_BYTES (1024u * 1024u)
 
 struct leader {
     struct leader_options o;
     char *ns, *name, *identity;
     char *seen;    /* the lease's version when last read or written */
-    char *trouble; /* why the last turn failed; NULL: it did not */
+    char *trouble; /* why the last turn failed, or NULL */
     struct clock_timer *timer, *losing;
-    int unchanged, failed; /* turns */
-    bool leads, said;      /* said: why it does not lead, once */
+    int unchanged, failed; /* in turns */
+    bool leads, said;      /* said: logged why it does not lead, once */
 };
 
 static void turn(void *arg);
@@ -34,7 +34,7 @@ static void next_turn(struct leader *l)
 {
     l->timer = clock_start(l->o.clock, TURN_MS, turn, l);
     if (!l->timer)
-        log_error("lease %s: out of memory: nobody renews it from here", l->name);
+        log_error("lease %s: out of memory: it is not renewed any more", l->name);
 }
 
 static void set_leads(struct leader *l, bool leads)
@@ -55,7 +55,7 @@ static void on_losing(void *arg)
     set_leads(l, false);
 }
 
-/* Said once, not every turn. */
+/* Logged once, not every turn. */
 static void set_trouble(struct leader *l, const struct err *err)
 {
     if (err && (!l->trouble || strcmp(l->trouble, err->text) != 0))
@@ -91,7 +91,7 @@ static void on_written(void *arg, const struct json *lease, const struct err *er
     struct leader *l = arg;
 
     if (err && (err->reason == ERR_CONFLICT || err->reason == ERR_NOT_FOUND) && l->leads) {
-        read_lease(l); /* perhaps a renewal of ours whose answer was lost: see who has it */
+        read_lease(l); /* perhaps our own renewal whose answer was lost: check the holder */
         return;
     }
     if (err && err->reason != ERR_CONFLICT && err->reason != ERR_ALREADY_EXISTS) {
@@ -144,7 +144,7 @@ static void make(struct leader *l)
     arena_release(&a);
 }
 
-/* Renews or takes it, as it was seen last. */
+/* Renews or takes it, as last seen. */
 static void hold(struct leader *l, const struct json *old_spec)
 {
     struct arena a = ARENA_INIT(LEADER_MEMORY_BYTES);

@@ -7,8 +7,7 @@
  * before it is lost. While it stays silent it is looked at again and again, for pods that were
  * bound to it late.
  *
- * A pod may also be bound to a node that was never there, or was deleted. That is waited for, not
- * so long.
+ * A pod may also be bound to a node that never existed, or was deleted. Those are given less time.
  */
 #include "control/nodes.h"
 
@@ -54,7 +53,7 @@ struct nodes {
     struct loss *losses;
 };
 
-/* --- signs of life --- */
+/* --- heartbeats --- */
 
 static void be_patient(struct watched *w);
 
@@ -235,7 +234,7 @@ struct collecting {
     struct object_list *list;
 };
 
-/* Asked for, so that it can be looked at after the walk. */
+/* Requested through cache_get, so that it stays valid after the walk. */
 static bool collect_unfinished(void *arg, const struct json *pod)
 {
     const struct collecting *c = arg;

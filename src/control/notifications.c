@@ -2,11 +2,11 @@
  * notifications.c - see notifications.h.
  *
  * A queue key is "namespace/name" of a Notification. Its box holds what is not yet in its status:
- * events that were found, and what became of the last attempt. A look writes these if there are
- * any; only a status that needs no writing is acted on, by sending the first of its pending events.
- * So whatever is sent was written down before, and an outcome outlives conflicts of its write.
+ * new events, and the outcome of the last delivery. Those are written first; only a status that
+ * needs no writing is acted on, by sending the first of its pending events. So whatever is sent was
+ * written before, and an outcome survives conflicts of its write.
  *
- * Nobody holds up others for long: a namespace has a few posts at a time, all together some more.
+ * To be fair, a namespace may have only a few posts at a time, and all together some more.
  */
 #include "control/notifications.h"
 
@@ -26,10 +26,10 @@
 #define IN_WORK_LIMIT 32
 #define IN_WORK_PER_NAMESPACE 4
 #define LOOK_AGAIN_MS 1000
-/* Clocks are set; and a cache that does not see what was written is asked again. */
+/* Clocks are set; and a cache that has not seen our write is checked again. */
 #define LONGEST_SLEEP_MS (60 * 1000)
 #define KEY_SIZE 512
-#define EVENTS_LIMIT 10000 /* of a Notification, beside those that its status holds */
+#define EVENTS_LIMIT 10000 /* per Notification, besides those in its status */
 #define LOOK_LIMIT_BYTES (16u * 1024u * 1024u)
 
 struct box {
@@ -40,10 +40,10 @@ struct box {
     struct notify_outcome outcome;
     char id[64], error[256];
     bool has_written_outcome; /* it is being written */
-    int64_t revision;         /* what the cache must have seen before the next look */
+    int64_t revision;         /* the cache must have seen it before the next pass */
     bool in_work;
     struct webhook_post *post;
-    struct json *sending; /* the event, packed */
+    struct json *sending; /* the event being sent, packed */
 };
 
 struct notifications {
@@ -139,7 +139,7 @@ static void put_event(struct box *b, const struct json *event)
     if (packed)
         b->events[b->events_len++] = packed;
     else
-        log_warn("notification %s: more happens than can be told of: %s of %s is not", b->key,
+        log_warn("notification %s: too many events: %s of %s is not sent", b->key,
                  json_get_string(event, "phase", ""), json_get_string(event, "name", ""));
 }
 
@@ -300,7 +300,7 @@ static void send_next(struct box *b, const struct json *notification)
 
 /* --- work --- */
 
-/* As many events as the status has room for; the others wait until some of those are decided. */
+/* As many events as the status has room for; the rest waits. */
 static void look(struct box *b, const struct json *notification)
 {
     struct arena a = ARENA_INIT(LOOK_LIMIT_BYTES);
@@ -333,7 +333,7 @@ static void work(void *arg, const char *key)
     }
     b->in_work = true;
     if (object_is_deleting(notification) || cache_revision(n->cache) < b->revision)
-        done(b, QUEUE_OK); /* when the cache has seen it, it says so */
+        done(b, QUEUE_OK); /* the cache will report it */
     else
         look(b, notification);
 }
@@ -400,7 +400,7 @@ static void offer_job(void *arg, const struct kind *k, const struct json *job,
         offer(f);
 }
 
-/* The key is needed until its work is done, which a box that is gone does not say. */
+/* The key is needed until queue_done, which a freed box cannot call. */
 static void forget(struct notifications *n, const char *key)
 {
     struct box *b = map_removes(&n->boxes, key);

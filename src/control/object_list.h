@@ -29,7 +29,7 @@ static inline void object_list_add(struct object_list *l, const struct json *obj
     l->items[l->len++] = object;
 }
 
-/* For cache_each and its like. */
+/* For cache_each and similar. */
 static inline bool object_list_collect(void *list, const struct json *object)
 {
     object_list_add(list, object);

@@ -1,9 +1,10 @@
 /*
  * scheduler.c - see scheduler.h.
  *
- * Room is never given twice from an old picture: after a plan the next look waits until the caches
- * show all of it - the statuses by their revisions, the bindings pod by pod, for their answers name
- * no revision. After a failure, which may have written all the same, the caches list anew.
+ * Stale caches must never lead to assigning room twice: after a plan the next decision waits until
+ * the caches show all of it - the statuses by their revisions, the bindings pod by pod, because
+ * their answers contain no revision. After a failure, which may have written all the same, the
+ * caches list again.
  */
 #include "control/scheduler.h"
 
@@ -19,10 +20,10 @@
 #define RECHECK_MS 5000
 #define LISTING_RECHECK_MS 100
 #define UNCLEAR_REST_MS 1000
-#define TOLD_PAUSE_MS 1000 /* of a group that is refused again and again */
+#define TOLD_PAUSE_MS 1000 /* for a group that is refused repeatedly */
 #define SCHEDULE_LIMIT_BYTES (256u * 1024u * 1024u)
 
-/* Caches of its own. */
+/* Its own caches. */
 enum { NODES, QUEUES, NAMESPACES, CONFIGS, OWN_COUNT };
 
 struct scheduler;
@@ -47,13 +48,13 @@ struct scheduler {
     struct queue *queue;
     struct ledger *ledger;
     bool overcommit, beside_default;
-    int64_t config_version; /* whose faults were told */
+    int64_t config_version; /* last one whose problems were reported */
     struct awaited *awaited;
     size_t awaited_len;
-    int64_t groups_revision;         /* the next look needs it; 0: any */
-    int64_t last_revision;           /* of groups, when last asked */
+    int64_t groups_revision;         /* required by the next decision; 0: any */
+    int64_t last_revision;           /* of groups, at the last check */
     int64_t rest_until_ms;           /* after a failure that may have written more than we know */
-    unsigned pods_list, groups_list; /* that will tell what it has written; 0: not waiting */
+    unsigned pods_list, groups_list; /* lists that will show what was written; 0: none */
 };
 
 /* --- the ledger ------------------------------------------------------------------------------- */
@@ -120,7 +121,7 @@ static void complain(void *arg, const char *text)
     plan_event(c->plan, &kind_config_map, c->map, "Warning", "NotCarriedOut", "%s", text);
 }
 
-/* What its author wants and does not get, once for each version of it. */
+/* Unsupported settings, once per version of the ConfigMap. */
 static void plan_complaints(struct scheduler *s, struct plan *plan)
 {
     const struct json *map = config_map(s);
@@ -131,7 +132,7 @@ static void plan_complaints(struct scheduler *s, struct plan *plan)
     s->config_version = version;
 }
 
-/* Out of memory once, it does not know everything any more. */
+/* After running out of memory the ledger is incomplete. */
 static bool mend_ledger(struct scheduler *s)
 {
     if (s->ledger && !s->ledger->broken)
@@ -172,7 +173,7 @@ static char *copy(const char *text)
     return strdup(text ? text : "");
 }
 
-/* Without the memory to remember them the caches list anew. */
+/* Without memory to remember them the caches list again. */
 static void await_bindings(struct scheduler *s, const struct plan *plan)
 {
     size_t count = 0;
@@ -209,8 +210,7 @@ static bool all_seen(struct scheduler *s)
     return s->awaited_len == 0;
 }
 
-/* A revision that fell means another history (a restored server): waiting for ours would be
- * waiting for ever. */
+/* A lower revision means another history (a restored server): ours would never come. */
 static bool has_seen_groups(struct scheduler *s)
 {
     int64_t revision = cache_revision(s->groups), before = s->last_revision;
@@ -242,9 +242,9 @@ static bool rests(struct scheduler *s)
     return false;
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- deciding --------------------------------------------------------------------------------- */
 
-/* Who knows what was done of the plan: the caches list anew before the next look. */
+/* It is unknown what was done of the plan: the caches list again before the next decision. */
 static void look_up_all(struct scheduler *s)
 {
     forget_awaited(s);
@@ -253,7 +253,7 @@ static void look_up_all(struct scheduler *s)
     s->groups_list = cache_refresh(s->groups);
 }
 
-/* Whether it was groups for which something was refused: they rest, and the others go on. */
+/* Whether the refusals concern single groups: those are backed off, and the others continue. */
 static bool put_off(struct scheduler *s, const struct apply_result *result)
 {
     bool all = true;

@@ -1,4 +1,4 @@
-/* sweeps.c - see sweeps.h. Keeps of each job of a sweep where it stands, as the watch tells it. */
+/* sweeps.c - see sweeps.h. Tracks the state of each job of a sweep, as the watch reports it. */
 #include "control/sweeps.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define KEY_SIZE 600
 #define PATCH_LIMIT_BYTES 4096u
 
-enum standing { IDLE, WAITS, RUNS }; /* IDLE: it has ended, or somebody paused it */
+enum standing { IDLE, WAITS, RUNS }; /* IDLE: it has ended, or a user paused it */
 
 struct member {
     struct member *next;
@@ -24,14 +24,14 @@ struct member {
     int64_t created_ms;
     long parallel;
     enum standing standing;
-    bool resumed; /* by us: what the watch tells of the time before does not count */
+    bool resumed; /* by us: earlier states from the watch do not count */
 };
 
 struct sweep {
     struct sweeps *all;
     char *ns, *key;
     struct member *members;
-    struct member *resuming; /* it may be gone: then NULL, and in_work */
+    struct member *resuming; /* NULL, with in_work set, if it is gone */
     bool in_work;
 };
 
@@ -161,9 +161,9 @@ void sweeps_on_gone(struct sweeps *s, const struct json *job)
     queue_add(s->queue, key);
 }
 
-/* --- whose turn it is --- */
+/* --- taking turns --- */
 
-/* By age; in the same second x-2 before x-10. */
+/* By age; within the same second x-2 before x-10. */
 static bool is_before(const struct member *a, const struct member *b)
 {
     size_t a_len = strlen(a->name), b_len = strlen(b->name);

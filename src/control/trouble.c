@@ -1,4 +1,4 @@
-/* trouble.c - see trouble.h. Remembers the last few sentences; the same one is not said again for a
+/* trouble.c - see trouble.h. Remembers the last few messages; the same one is not repeated for a
  * while. */
 #include "control/trouble.h"
 
@@ -26,9 +26,9 @@ void trouble_say(struct trouble *t, const struct kind *k, const struct err *err)
     int64_t now_ms = clock_now_ms(t->clock);
 
     if (err->reason == ERR_EXPIRED || was_said(t, hash, now_ms))
-        return; /* expiring is a watch's ordinary end */
+        return; /* expiring is the normal end of a watch */
     t->said[t->next].hash = hash;
     t->said[t->next].at_ms = now_ms;
     t->next = (t->next + 1) % TROUBLE_REMEMBERED;
-    log_warn("cannot follow %s, will go on trying: %s", k->plural, err->text);
+    log_warn("cannot follow %s, will keep trying: %s", k->plural, err->text);
 }

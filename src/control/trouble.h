@@ -1,6 +1,6 @@
 /*
- * trouble.h - says that a resource cannot be followed: once, not every few seconds and not for each
- * of ten resources when it is the server that is away.
+ * trouble.h - logs that a resource cannot be followed: once, not every few seconds and not for each
+ * of ten resources when the server is away.
  */
 #ifndef MUSTER_CONTROL_TROUBLE_H
 #define MUSTER_CONTROL_TROUBLE_H
@@ -13,7 +13,7 @@
 struct trouble {
     struct clock *clock;
     struct {
-        uint64_t hash; /* of what was said */
+        uint64_t hash; /* of the message */
         int64_t at_ms;
     } said[TROUBLE_REMEMBERED];
     size_t next;

@@ -1,4 +1,4 @@
-/* admit.c - see admit.h. Room already held is not checked again. */
+/* admit.c - see admit.h. Room that is already held is not checked again. */
 #include "core/admit.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ static const char *no_room(const struct asking *k, const struct node_room *n,
                         resource_text(k->arena, which, n->total.amount[which]));
 }
 
-/* Beside what is held there and what the same write has given away (claimed). */
+/* On top of what is held there and what the same write has assigned (claimed). */
 static const char *on_node(const struct asking *k, const struct node_room *n,
                            const struct resources *asks, struct gpu_lease gpus)
 {
@@ -96,7 +96,7 @@ static const char *place_one(const struct asking *k, const struct group *g,
         return NULL;
     why = on_node(k, n, &asks, gpus);
     resources_add(&n->claimed, &asks);
-    if (!m || !m->node) /* else its queue has it counted */
+    if (!m || !m->node) /* otherwise its queue already counts it */
         resources_add(sum, &asks);
     return why;
 }
@@ -120,7 +120,7 @@ static const char *place_all(struct asking *k, const struct group *g, const stru
     return NULL;
 }
 
-/* Of a group of which nothing stays; who writes that takes for running what has ended. */
+/* For a group none of whose pods remain; the writer treats ended pods as running. */
 static const char *by_half(const struct asking *k, const struct group *g, const struct json *list)
 {
     int64_t places = 0;
@@ -134,7 +134,7 @@ static const char *by_half(const struct asking *k, const struct group *g, const 
                         g->name, group_whole(g), places);
 }
 
-/* What the write takes out of the record is free for the rest of it. */
+/* Room the write removes from the record is free for the rest of it. */
 static void give_back(struct ledger *l, struct group *g, const struct json *list)
 {
     json_each (placement, list) {

@@ -1,10 +1,10 @@
 /*
- * app.c - a look at an app: what to do next, given what is there. See app.h.
+ * app.c - one pass over an app: what to do next, given what exists. See app.h.
  *
- * The status is its memory: when it was started, the port, how often its pod ended and when it is
- * tried again. A pod's end is counted by its UID, before the pod is deleted, so that being killed
- * anywhere counts nothing twice. What is decided from an old picture does no harm here: at worst a
- * pod is made that the next look removes.
+ * The status is its memory: start time, port, how often its pod ended, and when to retry. A pod's
+ * end is recorded by UID before the pod is deleted, so that a crash at any point counts nothing
+ * twice. Deciding on stale caches does no harm here: at worst a pod is created that the next pass
+ * removes.
  */
 #include "core/app.h"
 
@@ -16,8 +16,8 @@
 #include "core/ports.h"
 
 #define RETRY_FIRST_SECONDS 10
-#define RETRY_MAX_SECONDS 300 /* also when it is not installed: it may be installed later */
-#define RETRY_RESET_MS (10 * 60 * INT64_C(1000)) /* one that ran this long was healthy */
+#define RETRY_MAX_SECONDS 300 /* also when not installed: it may be installed later */
+#define RETRY_RESET_MS (10 * 60 * INT64_C(1000)) /* a pod that ran this long was healthy */
 #define LOOK_AGAIN_MS (10 * INT64_C(1000))
 
 static const char *const phase_names[] = {[APP_INITIALIZING] = "Initializing",
@@ -25,7 +25,7 @@ static const char *const phase_names[] = {[APP_INITIALIZING] = "Initializing",
                                           [APP_PAUSED] = "Paused",
                                           [APP_FAILED] = "Failed"};
 
-/* --- what is there ---------------------------------------------------------------------------- */
+/* --- what exists ------------------------------------------------------------------------------ */
 
 static void take_pod(struct app_look *l)
 {
@@ -94,7 +94,7 @@ static void look_init(struct app_look *l, const struct app_kind *k, const struct
 
 /* --- judging ---------------------------------------------------------------------------------- */
 
-/* A time in the future means the clock was set back; it must not count as use for ever. */
+/* A time in the future means the clock was set back; it must not count as use forever. */
 static int64_t last_used_ms(const struct app_look *l)
 {
     const struct json *annotations = json_at(l->app, "metadata", "annotations");
@@ -109,8 +109,8 @@ static bool is_unseen(const struct app_look *l)
            !json_at(l->app, "metadata", "annotations", ANNOTATION_LAST_USED);
 }
 
-/* What computed while nobody looked must have had its chance to be seen. One that was reclaimed
- * stays so. */
+/* An app computing unattended must have had its chance to be noticed. A reclaimed one stays
+ * reclaimed. */
 static int64_t watch_left_ms(const struct app_look *l)
 {
     int64_t watched_ms = l->now_ms - l->snapshot->watched_since_ms;
@@ -156,7 +156,7 @@ static int64_t retry_delay_ms(const struct app_look *l)
     int64_t seconds = RETRY_FIRST_SECONDS;
 
     if (l->state.exit_code == APP_EXIT_NOT_YET && l->snapshot->shared_network)
-        return seconds * 1000; /* the next one looks again for a while */
+        return seconds * 1000; /* the next pass checks again for a while */
     if (l->state.exit_code == APP_EXIT_NOT_FOUND)
         return RETRY_MAX_SECONDS * 1000;
     for (int64_t i = 1; i < l->failures && seconds < RETRY_MAX_SECONDS; i++)
@@ -169,7 +169,7 @@ static bool has_ended(const struct app_look *l)
     return l->pod && !l->state.deleting && pod_is_finished(l->pod);
 }
 
-/* It is not meant to end at all: how it ended does not matter. */
+/* It is not meant to end at all, so how it ended does not matter. */
 static void judge_end(struct app_look *l)
 {
     if (l->suspended || !has_ended(l) || strcmp(l->failed_pod, object_uid(l->pod)) == 0)
@@ -181,7 +181,7 @@ static void judge_end(struct app_look *l)
     l->retry_ms = l->now_ms + retry_delay_ms(l);
 }
 
-/* Not for longer than it was ever meant to: a clock may have been set back. */
+/* Never longer than the maximum delay: the clock may have been set back. */
 static bool waits_to_retry(const struct app_look *l)
 {
     return l->failures > 0 && l->retry_ms > l->now_ms &&
@@ -193,7 +193,7 @@ static bool is_wanted(const struct app_look *l)
     return !l->suspended && !l->reclaimed;
 }
 
-/* --- words ------------------------------------------------------------------------------------ */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void explain_end(struct app_look *l)
 {
@@ -212,7 +212,7 @@ static void explain_waiting(struct app_look *l)
     l->reason = "Starting";
     l->message = "The pod is being made.";
     if (l->kind->explain_wait && l->kind->explain_wait(l)) {
-        /* said */
+        /* already explained */
     } else if (!l->pod && l->snapshot->refused) {
         l->reason = JOB_REFUSED;
         l->message = arena_printf(l->arena, "Its %s is refused: %s", l->snapshot->refused->name,
@@ -420,7 +420,7 @@ static void plan_status(struct app_look *l, struct plan *plan)
 
 /* --- acting ----------------------------------------------------------------------------------- */
 
-/* Whether the pod there is has to go, now. */
+/* Whether the existing pod must be removed now. */
 static bool must_go(const struct app_look *l, const struct json *wanted)
 {
     bool counted = json_string_is(json_get(l->status, "failedPod"), object_uid(l->pod));

@@ -1,12 +1,12 @@
 /*
- * app.h - programs that run until they are stopped and are seen in a browser: what to do about one
- * (a struct job_kind like the jobs', so that one controller runs them all), and the names its parts
- * agree on. What differs between TensorBoards and the like is in a struct app_kind. Pure.
+ * app.h - programs that run until stopped and are used in a browser: the decisions about one (as a
+ * struct job_kind like the jobs', so that one controller runs them all), and names shared by its
+ * parts. The differences between TensorBoard and the others are in struct app_kind. Pure.
  *
- * An app nobody uses for an hour is Idle; after a day its pod is removed. Its use is known to the
- * proxy (console/app_proxy.h) and, of programs that compute by themselves, to what asks them
- * (console/app_activity.h). They say so in an annotation of the object: writing the annotation anew
- * is also what brings the pod back. Where neither is there (a cluster) nothing is removed.
+ * An app unused for an hour is Idle; after a day its pod is removed. Use is observed by the proxy
+ * (console/app_proxy.h) and, for programs that compute on their own, by polling them
+ * (console/app_activity.h). Both record it in an annotation of the object; a new value also brings
+ * the pod back. Where neither runs (on a cluster) nothing is removed.
  */
 #ifndef MUSTER_CORE_APP_H
 #define MUSTER_CORE_APP_H
@@ -15,14 +15,13 @@
 #include "core/pod_state.h"
 #include "core/ports.h"
 
-/* On an app, by those who know: when it was last used. */
+/* On an app, by those observers: when it was last used. */
 #define ANNOTATION_LAST_USED "muster.dev/last-used"
 #define APP_IDLE_MS (60 * 60 * INT64_C(1000))
 #define APP_RECLAIM_MS (24 * 60 * 60 * INT64_C(1000))
-/* How soon after their start those who know have looked at all apps. */
+/* How long after their start the observers have checked all apps. */
 #define APP_WATCH_MS (10 * 60 * INT64_C(1000))
-/* How a program that is not installed, and one whose files are not there yet, are told from others
- * that end. */
+/* Exit codes that tell a missing program, or missing files, from other ends. */
 #define APP_EXIT_NOT_FOUND 127
 #define APP_EXIT_NOT_YET 72
 #define NOTEBOOK_PATH_PREFIX "/notebook" /* /notebook/NAMESPACE/NAME/ */
@@ -39,11 +38,12 @@ struct app_look {
     struct port_claim port;
     const struct json *pod, *service;  /* ours, or NULL */
     struct pod_state state;            /* of pod */
-    const char *taken_by, *taken_name; /* "pod" or "service": has our name and is not ours */
+    const char *taken_by, *taken_name; /* "pod" or "service": an object with our name that is not
+                                        * ours */
     bool suspended, idle, reclaimed;
-    int64_t idle_ms, reclaim_ms; /* after how long it is; less than 0: never */
+    int64_t idle_ms, reclaim_ms; /* after how long; negative: never */
 
-    /* From the status; a look changes them. */
+    /* From the status; updated by a pass. */
     int64_t start_ms, failures, retry_ms;
     const char *failed_pod;
 
@@ -54,46 +54,46 @@ struct app_look {
 struct app_kind {
     const struct job_kind *job;
     const char *path;           /* its address is PATH/NAMESPACE/NAME/ */
-    const char *suffix;         /* its pod and its Service are NAME and this */
-    const char *service_prefix; /* of its Service, before NAME; NULL: it is called as the pod */
-    const char *container;      /* its program's */
-    const char *program;        /* in sentences */
+    const char *suffix;         /* of the names of its pod and Service */
+    const char *service_prefix; /* of its Service's name, instead of the suffix; NULL: named like
+                                 * the pod */
+    const char *container;      /* the container that runs the program */
+    const char *program;        /* its name in messages */
     int64_t port_on_cluster;
-    bool runs_code; /* what its user types: to use it is to run a command in its pod */
-    /* shared_network: on one machine, where the program is the machine's own and listens on the
-     * loopback; else the image's. */
+    bool runs_code; /* using it means running arbitrary commands in its pod */
+    /* shared_network: on a single machine, where the program is the machine's own and listens on
+     * the loopback; otherwise the image's. */
     struct json *(*pod_new)(struct arena *a, const struct json *app, int64_t port,
                             bool shared_network);
-    /* Below its address, what says when it last did something, until NULL; and what the answers
-     * mean: a time, now for one that is at it, 0 when it says nothing. NULL: only its pages count.
-     */
+    /* Addresses below its own that report its last activity, NULL-terminated; and how to read the
+     * answers: a time, now if it is busy, 0 if unknown. NULL: only page use counts. */
     const char *const *activity_paths;
     int64_t (*active_ms)(const struct json *answer, int64_t now_ms);
-    /* Whether pod runs what wanted would. */
+    /* Whether pod already runs what wanted asks for. */
     bool (*pod_fits)(const struct json *pod, const struct json *wanted);
-    /* What must be there before the pod; NULL: nothing. */
+    /* What must exist before the pod; NULL: nothing. */
     void (*plan_before)(const struct app_look *l, struct plan *plan);
-    /* Set reason and message if there is something of its own to say. May be NULL. */
+    /* Sets reason and message if the kind has its own explanation. May be NULL. */
     bool (*explain_end)(struct app_look *l);
     bool (*explain_wait)(struct app_look *l);
 };
 
-/* How often an app's use is written down, and it is asked for: often enough for that time. */
+/* How often an app's use is recorded and polled: often enough for those times. */
 int64_t app_touch_ms(const struct idle_times *t);
 
 extern const struct app_kind app_kind_tensorboard, app_kind_notebook;
 extern const struct app_kind *const app_kinds[]; /* ends with NULL */
 
 bool app_is_kind(const struct kind *k);
-/* Whose address path is below; NULL: nobody's. */
+/* The kind whose addresses contain path, or NULL. */
 const struct app_kind *app_kind_at(const char *path);
 
-/* What a struct job_kind needs. */
+/* For struct job_kind. */
 void app_reconcile(const struct app_kind *k, const struct job_snapshot *s, struct plan *plan);
 void app_wanted_names(const struct app_kind *k, struct arena *a, const struct json *app,
                       void (*say)(void *arg, const char *name), void *arg);
 
-/* --- its parts (app_parts.c) ------------------------------------------------------------------ */
+/* --- its objects (app_parts.c) ---------------------------------------------------------------- */
 
 const char *app_child_name(struct arena *a, const struct app_kind *k, const struct json *app);
 const char *app_service_name(struct arena *a, const struct app_kind *k, const struct json *app);
@@ -103,13 +103,12 @@ struct json *app_child_new(struct arena *a, const struct app_kind *k, const stru
                            const struct kind *kind);
 struct json *app_service_new(struct arena *a, const struct app_kind *k, const struct json *app,
                              int64_t port, bool shared_network);
-/* Whether spec.scheduler asks for a queue; it then has a PodGroup, and its pod is the one member.
- */
+/* Whether spec.scheduler names a queue; it then has a PodGroup with its pod as the only member. */
 bool app_is_grouped(const struct json *app);
 void app_set_group(struct arena *a, const struct json *app, struct json *pod);
-/* The port its pod listens on; 0: not known. */
+/* The port its pod listens on; 0: unknown. */
 unsigned app_port(const struct app_kind *k, const struct json *pod);
-/* The port it listens on, and that it is ready once it does. */
+/* Sets the port, with a readiness probe on it. */
 void app_set_port(struct arena *a, struct json *container, int64_t port);
 
 #endif

@@ -1,4 +1,5 @@
-/* app_parts.c - the list of apps, and what their pods and services have in common. See app.h. */
+/* app_parts.c - the list of app kinds, and what their pods and Services have in common. See
+ * app.h. */
 #include <string.h>
 
 #include "api/object.h"
@@ -106,7 +107,7 @@ struct json *app_service_new(struct arena *a, const struct app_kind *k, const st
 
     json_set_string(a, json_make_object(a, service, "metadata"), "name",
                     app_service_name(a, k, app));
-    if (shared_network) /* names resolve to the machine, with no Service in between */
+    if (shared_network) /* names resolve to the machine itself, without a Service */
         json_set_string(a, spec, "clusterIP", "None");
     set_identity(a, k, app, json_make_object(a, spec, "selector"));
     json_set_string(a, open, "name", "http");

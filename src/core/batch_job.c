@@ -1,13 +1,12 @@
 /*
- * batch_job.c - Kubernetes' own Job: so many pods to completion. Pure. Its fields, conditions and
- * words are those of Kubernetes (batch/v1).
+ * batch_job.c - Kubernetes' Job: a number of pods run to completion. Pure. Fields, conditions and
+ * messages are those of batch/v1.
  *
- * Every pod has a finalizer, so none vanishes uncounted. An end is counted in three writes: its
- * UID goes into status.uncountedTerminatedPods, the finalizer goes, and the UID becomes one more in
- * status.succeeded or .failed. Being killed between any two counts nothing twice. Pods that were
- * stopped by us (suspended, too many, the Job is over) lose the finalizer first: they count as
- * nothing. Names follow from what was there, so that deciding twice on an old picture makes one
- * pod.
+ * Every pod has a finalizer, so none vanishes uncounted. An end is counted in three writes: its UID
+ * is added to status.uncountedTerminatedPods, the finalizer is removed, and the UID becomes one
+ * more in status.succeeded or .failed. A crash between any two counts nothing twice. Pods that we
+ * stop (suspended, surplus, the Job is over) lose the finalizer first and do not count. Names are
+ * derived from what exists, so that deciding twice on stale caches creates one pod.
  */
 #include "core/batch_job.h"
 
@@ -44,9 +43,9 @@ struct job_pod {
     struct pod_state state;
     int64_t index, failures;
     bool tracked;
-    bool ended;   /* finished, or nothing more is to be heard of it */
-    bool settled; /* what became of it is in the status that is written now, or counts as nothing */
-    bool extra;   /* one more than wanted */
+    bool ended;   /* finished, or nothing more will be reported about it */
+    bool settled; /* accounted for in the status being written, or not counted at all */
+    bool extra;   /* surplus */
 };
 
 struct look {
@@ -55,19 +54,19 @@ struct look {
     const struct json *job, *spec, *status;
     int64_t now_ms;
     bool indexed, suspended;
-    int64_t parallelism, completions; /* completions -1: one success is enough */
+    int64_t parallelism, completions; /* completions -1: one success suffices */
     int64_t per_index;                /* backoffLimitPerIndex, or -1 */
 
     struct job_pod *pods; /* the Job's */
     size_t len;
     int64_t active, ready, terminating;
     int64_t succeeded, failed;               /* all that ended */
-    int64_t old_succeeded, old_failed;       /* of which the finalizers are gone */
-    struct json *new_succeeded, *new_failed; /* of which they are not: UIDs */
+    int64_t old_succeeded, old_failed;       /* of those: finalizers already removed */
+    struct json *new_succeeded, *new_failed; /* of those: not yet removed, by UID */
     struct index_set done, given_up;
     int64_t start_ms;
-    const char *end_type, *end_reason, *end_message; /* end_type NULL: it goes on */
-    bool final;                                      /* and nothing of it runs */
+    const char *end_type, *end_reason, *end_message; /* end_type NULL: it continues */
+    bool final;                                      /* and nothing of it runs any more */
 };
 
 bool batch_job_is_complete(const struct json *job)
@@ -87,7 +86,7 @@ bool batch_job_is_gang(const struct json *job)
     return said && strcmp(said, "true") == 0;
 }
 
-/* --- what is there ---------------------------------------------------------------------------- */
+/* --- what exists ------------------------------------------------------------------------------ */
 
 static int64_t annotation_int(const struct json *object, const char *key, int64_t otherwise)
 {
@@ -170,7 +169,7 @@ static const struct json *uncounted(const struct look *l, const char *which)
     return json_at(l->status, "uncountedTerminatedPods", which);
 }
 
-/* UIDs whose pods have lost their finalizers have become numbers. */
+/* UIDs whose pods no longer have finalizers become numbers. */
 static void count_old(const struct look *l, const char *which, struct json *left, int64_t *counted)
 {
     json_each (uid, uncounted(l, which)) {
@@ -228,7 +227,7 @@ static void count_ends(struct look *l)
     l->failed = l->old_failed + (int64_t)json_len(l->new_failed);
 }
 
-/* Containers that pods start again themselves count as failures, too. */
+/* Restarts by the pods themselves count as failures too. */
 static int64_t restarts_within(const struct look *l)
 {
     static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
@@ -496,7 +495,7 @@ static bool is_named(const struct look *l, const char *name)
     return false;
 }
 
-/* The first free one of those the Job would give its n-th pod, its n-th but one ... */
+/* The first unused name of the series for the Job's n-th pod, n-th but one ... */
 static const char *name_for(const struct look *l, int64_t index, int64_t *n)
 {
     const char *base = object_name(l->job), *name = NULL;
@@ -517,8 +516,7 @@ static const char *name_for(const struct look *l, int64_t index, int64_t *n)
     return name;
 }
 
-/* --- how many, and when ------------------------------------------------------------------------
- */
+/* --- how many, and when ----------------------------------------------------------------------- */
 
 static int64_t ended_ms(const struct json *pod)
 {
@@ -529,8 +527,8 @@ static int64_t ended_ms(const struct json *pod)
     return last;
 }
 
-/* After failures one behind the other the next pod waits: 10 s, 20 s, 40 s ... 10 min. index -1:
- * whichever it was. */
+/* After consecutive failures the next pod is delayed: 10 s, 20 s, 40 s ... 10 min. index -1: of any
+ * index. */
 static int64_t next_start_ms(const struct look *l, int64_t index)
 {
     int64_t well_ms = 0, badly_ms = 0, n = 0, delay_ms = FIRST_DELAY_MS;
@@ -572,7 +570,7 @@ static bool is_active(const struct job_pod *p)
     return p->tracked && !p->ended && !p->state.deleting;
 }
 
-/* Those that have not begun go first, of an index's the later ones. */
+/* Pods that have not started first; of an index, the later ones. */
 static void mark_extra(struct look *l)
 {
     int64_t surplus = l->active - wanted(l);
@@ -655,8 +653,7 @@ static void choose(struct look *l, struct making *m)
     }
 }
 
-/* --- carrying out ------------------------------------------------------------------------------
- */
+/* --- carrying out ----------------------------------------------------------------------------- */
 
 static struct group_wish group_wish(const struct look *l)
 {
@@ -674,7 +671,7 @@ static struct group_wish group_wish(const struct look *l)
                                .deadline = json_get(l->spec, "activeDeadlineSeconds")};
 }
 
-/* The failures of an index are written on its last pod: that one stays until the next has them. */
+/* An index's failures are recorded on its last pod, which stays until the next one has them. */
 static bool is_remembered_by(const struct look *l, const struct job_pod *p)
 {
     if (l->per_index < 0 || p->state.phase != POD_FAILED || index_set_has(&l->done, p->index) ||

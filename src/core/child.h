@@ -4,7 +4,7 @@
 
 #include "api/kind.h"
 
-/* With name, namespace and owner, and without labels, spec or the like. */
+/* With name, namespace and owner, but without labels or spec. */
 struct json *child_new(struct arena *a, const struct kind *kind, const char *name,
                        const struct kind *owner_kind, const struct json *owner);
 

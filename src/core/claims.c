@@ -1,14 +1,14 @@
 /*
- * claims.c - room a group at the head of the line waits for. Those behind it may use what it will
- * not miss: so it starts no later than without them. Once chosen a claim stays, or a group would
- * chase whichever node looks best at the moment and wait for ever.
+ * claims.c - room reserved for groups at the head of the line. Those behind may use what it will
+ * not miss, so that it starts no later than without them. Once chosen a claim stays; otherwise a
+ * group would chase whichever node looks best at the moment and might wait forever.
  */
 #include "base/heap.h"
 #include "core/decision.h"
 
 #define UNLIMITED (INT64_MAX / 4)
-#define TENANTS_LIMIT 32 /* groups of one node that are told apart */
-#define STAYING_LIMIT 10 /* of which all combinations are looked at */
+#define TENANTS_LIMIT 32 /* groups on one node that are considered individually */
+#define STAYING_LIMIT 10 /* of which all combinations are tried */
 
 void claims_clear(struct ledger *l)
 {
@@ -39,7 +39,8 @@ int64_t group_end_ms(const struct group *g)
 
 /* --- when a head could start ------------------------------------------------------------------ */
 
-/* Nothing becomes free on the node before, if all run as long as they may; 0: who knows. */
+/* The earliest time anything becomes free on the node, if all run as long as allowed; 0:
+ * unknown. */
 static int64_t first_end_ms(const struct node_room *n)
 {
     int64_t first = INT64_MAX;
@@ -69,20 +70,20 @@ static int64_t start_ms(const struct group *g)
     return start;
 }
 
-/* --- what it will not miss -------------------------------------------------------------------- */
+/* --- what the head will not miss -------------------------------------------------------------- */
 
 struct tenant {
     const struct group *group;
     struct resources held; /* on the node */
 };
 
-/* Those who could still be there when all claims so far are served: whoever is too large for that
- * has to end first in any case. */
+/* Groups that could still be there when all claims so far are served; one too large for that must
+ * end first in any case. */
 struct staying {
-    struct resources room; /* for them, beside the claims */
+    struct resources room; /* left for them besides the claims */
     struct tenant tenants[TENANTS_LIMIT];
     size_t len;
-    struct resources most; /* that they can hold then, of each resource */
+    struct resources most; /* the most they can hold then, per resource */
 };
 
 static bool fits_beside(const struct staying *s, const struct resources *sum)
@@ -106,7 +107,7 @@ static void find_most(struct staying *s, size_t from, const struct resources *su
     }
 }
 
-/* False: they are too many. */
+/* False when there are too many. */
 static bool list_tenants(struct staying *s, const struct node_room *n)
 {
     for (const struct member *m = n->holders; m; m = m->next_on_node) {
@@ -123,7 +124,7 @@ static bool list_tenants(struct staying *s, const struct node_room *n)
     return true;
 }
 
-/* Its own members stay, and those who must end are left out. */
+/* The head's own members stay; groups that must end are left out. */
 static bool list_staying(struct staying *s, const struct node_room *n, const struct group *head)
 {
     struct resources own = group_held_on(head, n);
@@ -139,8 +140,8 @@ static bool list_staying(struct staying *s, const struct node_room *n, const str
     return kept <= STAYING_LIMIT;
 }
 
-/* Whoever ends first there: as long as those behind take no more than this, the claims are served
- * at the same moment as without them. */
+/* Whichever group ends first: as long as those behind take no more than this, the claims are served
+ * at the same time as without them. */
 static void set_beside(const struct ledger *l, struct node_room *n, const struct group *head)
 {
     static const struct resources nothing;
@@ -155,7 +156,7 @@ static void set_beside(const struct ledger *l, struct node_room *n, const struct
     if (known)
         find_most(&s, 0, &nothing);
     for (enum resource i = 0; i < RESOURCE_COUNT; i++) {
-        /* a share is of one GPU: what is enough of them in all need not do */
+        /* shares are per GPU: a sufficient total need not fit */
         int64_t stays = known && i != RESOURCE_GPU_SHARE ? s.most.amount[i] : n->used.amount[i];
 
         if (s.room.amount[i] < UNLIMITED / 2)
@@ -217,7 +218,7 @@ void claim_places(struct decision *d, struct group *g)
     become_head(d, g);
 }
 
-/* The claim of the last decision, if it still holds good. */
+/* The previous decision's claim, if still valid. */
 static bool is_good(const struct ledger *l, const struct group *g, int64_t required)
 {
     if (g->claim_len == 0 || g->claim_members != required || g->claim_rules != l->rules)

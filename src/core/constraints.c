@@ -1,6 +1,6 @@
 /*
- * constraints.c - where a pod may run, and where it would rather, as its template and its queue
- * say: node selectors, node and pod affinity, taints, topology spread. Pure.
+ * constraints.c - where a pod may run and where it prefers to, according to its template and queue:
+ * node selectors, node and pod affinity, taints, topology spread. Pure.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,19 +9,19 @@
 #include "api/selector.h"
 #include "core/placement.h"
 
-/* A real API server's word for what spec.unschedulable says, which is looked at itself. */
+/* The taint a real API server adds for spec.unschedulable, which we check directly. */
 #define TAINT_CORDONED "node.kubernetes.io/unschedulable"
 #define TAINT_NOT_READY "node.kubernetes.io/not-ready"
 #define TAINT_UNREACHABLE "node.kubernetes.io/unreachable"
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
-/* A pod that asks for a place among others. */
+/* A pod looking for a node. */
 struct asking {
     struct ledger *ledger;
     const struct member *member;
     const struct json *pod, *spec;
-    bool alone; /* only its own group counts: others will have gone */
+    bool alone; /* considers only its own group: as if the others were gone */
 };
 
 static const struct json *node_object(struct ledger *l, const struct node_room *n)
@@ -71,9 +71,9 @@ static bool term_holds(const struct json *term, const struct json *node)
         if (!expression_holds(e, object_label(node, json_get_string(e, "key", ""))))
             return false;
     json_each (e, fields)
-        if (!expression_holds(e, object_name(node))) /* there is only metadata.name */
+        if (!expression_holds(e, object_name(node))) /* the only field is metadata.name */
             return false;
-    return json_len(labels) + json_len(fields) > 0; /* an empty term is none */
+    return json_len(labels) + json_len(fields) > 0; /* an empty term matches nothing */
 }
 
 bool node_selector_allows(const struct json *selector, const struct json *node)
@@ -108,7 +108,7 @@ static bool tolerates(const struct json *toleration, const struct json *taint)
                           json_get_string(taint, "value", "")) == 0;
 }
 
-/* It says what the node's own fields do, and goes with that. */
+/* A taint that mirrors the node's own fields, and disappears with their cause. */
 static bool is_passing(const struct json *taint, const struct json *node)
 {
     const struct json *key = json_get(taint, "key");
@@ -118,7 +118,7 @@ static bool is_passing(const struct json *taint, const struct json *node)
             (json_string_is(key, TAINT_NOT_READY) || json_string_is(key, TAINT_UNREACHABLE)));
 }
 
-/* Of those that only ask to be avoided or of the others. */
+/* only_ask: considers only PreferNoSchedule taints, otherwise only the others. */
 static bool keeps_away(const struct json *taint, const struct json *pod_spec,
                        const struct json *node, bool only_ask)
 {
@@ -165,7 +165,7 @@ static bool counts(const struct asking *a, const struct member *other)
     return other != a->member && (!a->alone || other->group == a->member->group);
 }
 
-/* Pods on the node the term means. */
+/* Pods on the node that match the term. */
 static int64_t count_matching(const struct asking *a, const struct json *term,
                               const struct node_room *n)
 {
@@ -196,7 +196,7 @@ static int64_t count_in_domain(const struct asking *a, const struct json *term, 
     return count;
 }
 
-/* The same for the domain the node is in; -1: it is in none. */
+/* The same over the node's topology domain; -1: the node has none. */
 static int64_t count_around(const struct asking *a, const struct json *term,
                             const struct node_room *n)
 {
@@ -222,7 +222,7 @@ static bool is_near(struct ledger *l, const struct json *term, const struct node
     return here && there && strcmp(here, there) == 0;
 }
 
-/* Those who are there keep others away as they were kept away themselves. */
+/* Anti-affinity is symmetric: existing pods keep others away too. */
 static bool is_repelled(const struct asking *a, const struct node_room *n)
 {
     for (const struct member *m = a->ledger->repelling; m; m = m->next_repelling) {
@@ -398,7 +398,7 @@ static int64_t pod_liking(const struct asking *a, const char *affinity, const st
     return sum;
 }
 
-/* A node that is in no domain comes last. */
+/* A node without a domain comes last. */
 static int64_t crowd(const struct asking *a, const struct node_room *n)
 {
     int64_t sum = 0;

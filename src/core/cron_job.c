@@ -1,8 +1,8 @@
 /*
- * cron_job.c - Kubernetes' own CronJob: a Job at each time of its schedule. Pure.
+ * cron_job.c - Kubernetes' CronJob: creates a Job at each time of its schedule. Pure.
  *
- * A Job is named after the time it is for, so that a time is used once whoever looks how often. Of
- * times that were missed (nobody looked, or it was suspended) only the last one counts.
+ * A Job is named after its scheduled time, so that each time is used once however often this runs.
+ * Of missed times (downtime, or suspended) only the last one counts.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct look {
     struct arena *arena;
     const struct json *cron, *spec, *status;
     struct cron times;
-    int64_t now_ms, due_ms; /* due_ms 0: nothing is */
+    int64_t now_ms, due_ms; /* due_ms 0: nothing is due */
 };
 
 static bool is_over(const struct json *job)
@@ -44,7 +44,7 @@ static struct json *reference_to(struct arena *a, const struct json *job)
     return ref;
 }
 
-/* One that was written before the Job changed says the same. */
+/* An entry written before the Job changed still counts. */
 static bool is_listed(const struct look *l, const struct json *job)
 {
     return json_find(json_get(l->status, "active"), "uid", object_uid(job));
@@ -101,8 +101,7 @@ static void plan_status(const struct look *l, int64_t last_ms, struct plan *plan
     plan_update_status(plan, &kind_cron_job, cron);
 }
 
-/* --- history -----------------------------------------------------------------------------------
- */
+/* --- history ---------------------------------------------------------------------------------- */
 
 static int older_first(const void *a, const void *b)
 {
@@ -130,8 +129,7 @@ static void forget(const struct look *l, const char *condition, const char *key,
         plan_delete(plan, &kind_job, jobs[i], -1);
 }
 
-/* --- the next Job ------------------------------------------------------------------------------
- */
+/* --- the next Job ----------------------------------------------------------------------------- */
 
 static const char *job_name(const struct look *l)
 {
@@ -155,7 +153,7 @@ static struct json *job_new(const struct look *l)
     return job;
 }
 
-/* The last time that was not used yet; 0: there is none, or it is too late. */
+/* The last unused time; 0: none, or it is too late for it. */
 static int64_t due_ms(const struct look *l, struct plan *plan)
 {
     const struct json *limit = json_get(l->spec, "startingDeadlineSeconds");
@@ -206,7 +204,7 @@ static bool is_made(const struct look *l)
     return false;
 }
 
-/* Makes it, and then says so in the status: what is written twice has one name. */
+/* Creates the Job, then records it in the status; a repeat yields the same name. */
 static bool start(const struct look *l, struct plan *plan)
 {
     if (is_made(l))

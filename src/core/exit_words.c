@@ -6,12 +6,12 @@
 #define SIGNAL_BASE 128
 #define SIGNAL_LAST 64
 #define KILLED 137
-#define ASKED_FOR_RESTART 138 /* SIGUSR1 by number, the program's own request by agreement */
+#define ASKED_FOR_RESTART 138 /* SIGUSR1 by number; by convention the program's own request */
 
 static const struct {
     int code;
     const char *words;
-    const char *alone; /* instead of words, when nothing else is known */
+    const char *alone; /* used instead of words when nothing else is known */
 } meanings[] = {
     {1, NULL, "the program ended with an error"},
     {2, NULL, "the program was called wrongly or ended with an error"},
@@ -66,10 +66,10 @@ const char *exit_words(int code, const char *reason, bool explained)
 {
     const char *words = words_of_reason(reason);
 
-    /* The victim was one of its children; what it made of that has a code of its own. */
+    /* The OOM killer hit a child process; the program's own exit code says what it made of that. */
     if (strcmp(reason, "OOMKilled") == 0 && code != KILLED)
         return "out of memory, says the kernel";
-    /* A command that was not found says more than that its container did not start. */
+    /* "Command not found" says more than that the container did not start. */
     if (words && strcmp(reason, "StartError") == 0 && words_of_code(code, explained))
         return words_of_code(code, explained);
     return words ? words : words_of_code(code, explained);

@@ -1,6 +1,6 @@
 /*
- * expand.c - see expand.h. Values are not expanded again, and an unclosed $( is plain text: both as
- * Kubernetes, whose users' manifests depend on it.
+ * expand.c - see expand.h. As in Kubernetes, values are not expanded recursively and an unclosed $(
+ * is plain text; manifests depend on both.
  */
 #include "core/expand.h"
 
@@ -18,7 +18,7 @@ static void put(struct writer *w, const char *text, size_t len)
     w->len += len;
 }
 
-/* Handles what begins with the $ at text; returns how much of text it used. */
+/* Handles the $ at text; returns the number of bytes consumed. */
 static size_t put_dollar(struct writer *w, const char *text, expand_lookup_fn *lookup, void *arg)
 {
     const char *end, *value;

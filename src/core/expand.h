@@ -4,10 +4,10 @@
 
 #include "base/arena.h"
 
-/* The value of a variable, or NULL when there is none of that name. name is not NUL-terminated. */
+/* The value of a variable, or NULL. name is not NUL-terminated. */
 typedef const char *expand_lookup_fn(void *arg, const char *name, size_t len);
 
-/* $(NAME) becomes its value, or stays as it is when there is no such variable; $$ becomes $, so
+/* $(NAME) becomes its value, or stays unchanged when there is no such variable; $$ becomes $, so
  * $$(NAME) is the text $(NAME). NULL when the arena failed. */
 const char *expand_vars(struct arena *a, const char *text, expand_lookup_fn *lookup, void *arg);
 

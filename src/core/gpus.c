@@ -138,8 +138,8 @@ static int distance(const struct gpu_links *links, size_t a, size_t b)
 
 /* --- choosing --- */
 
-/* How far g is from all of set, and how near to those that stay free: the nearer it is to them,
- * the more is broken up by taking it. */
+/* The distance of g to all of set, and its closeness to the GPUs left free: the closer, the more is
+ * broken up by taking it. */
 static int64_t cost_of(const struct gpu_links *links, size_t g, uint64_t set, uint64_t left)
 {
     int64_t far = 0, broken = 0;
@@ -152,7 +152,7 @@ static int64_t cost_of(const struct gpu_links *links, size_t g, uint64_t set, ui
         else if (left & BIT(i))
             broken += GPU_SYSTEM - distance(links, g, i);
     }
-    /* Far decides; broken is at most 63 * 8. */
+    /* distance dominates; broken is at most 63 * 8 */
     return far * 1024 + broken;
 }
 

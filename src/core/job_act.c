@@ -1,6 +1,6 @@
 /*
- * job_act.c - makes and deletes the pods of a job that goes on, and what they need. Acts on what
- * the status as cached allows; see job_run.c.
+ * job_act.c - creates and deletes the pods of a running job, and what they need. Acts only on what
+ * the cached status allows; see job_run.c.
  */
 #include "api/object.h"
 #include "core/job_run.h"
@@ -22,8 +22,8 @@ static void delete_surplus(const struct job_view *v, struct plan *plan)
         delete_pod(v->surplus[i], plan);
 }
 
-/* Old pods of a group that restarts as a whole must be gone before any new one comes: else old and
- * new ranks would meet at the same address. */
+/* When a group restarts as a whole, its old pods must be gone before any new one is created:
+ * otherwise old and new ranks would meet at the same address. */
 static bool must_gather(const struct job_view *v)
 {
     if (v->scope != SCOPE_JOB && v->phase != JOB_RESUMING)
@@ -36,7 +36,7 @@ static bool must_gather(const struct job_view *v)
     return false;
 }
 
-/* A TensorBoard that is refused keeps no pod from being made. */
+/* A refused TensorBoard does not keep pods from being created. */
 static bool waits_refused(const struct job_view *v)
 {
     const struct job_snapshot *s = v->snapshot;
@@ -64,9 +64,8 @@ bool job_makes_pods(const struct job_view *v)
     return false;
 }
 
-/* A master that leads cannot do without any of the others: one that was deleted or lost takes it
- * along, and both are replaced without cost. It was made after them, so none of them is just not to
- * be seen yet. */
+/* A leading master needs all the others: if one was deleted or lost, the master is replaced too, at
+ * no charge. It was created after them, so none of them can be merely missing from the cache. */
 static bool lacks_others(const struct job_view *v)
 {
     for (size_t i = 1; i < v->len && v->rules->led; i++) {
@@ -89,15 +88,15 @@ static void retire_pod(const struct job_view *v, const struct replica *r, struct
             delete_pod(r->pod, plan);
         return;
     }
-    /* A failed pod is kept to be looked at until its replacement is due. */
+    /* A failed pod is kept for inspection until its replacement is due. */
     if (r->state.phase == POD_FAILED && due_ms)
         plan_wake_at(plan, due_ms);
     else
         delete_pod(r->pod, plan);
 }
 
-/* What was refused is asked for with one of a kind before the rest is. Who has just begun knows of
- * it from the status alone, and as long as none is there. */
+/* After a refusal, one object of the kind is tried before the rest. A controller that just started
+ * knows of it only from the status, and only while no pod exists. */
 static size_t most_at_once(const struct job_view *v)
 {
     if (v->snapshot->refused)
@@ -119,7 +118,7 @@ static size_t make_pod(const struct job_view *v, const struct replica *r, struct
     return now ? 1 : 0;
 }
 
-/* The others' pods are there, or are made before it. */
+/* The others' pods exist, or are created before it. */
 static bool master_may_follow(const struct job_view *v)
 {
     for (size_t i = 1; i < v->len; i++) {
@@ -132,8 +131,8 @@ static bool master_may_follow(const struct job_view *v)
     return true;
 }
 
-/* A pod has its address from its node: before the first is placed a cluster's names lead nowhere,
- * and jobs may wait long. A machine's own names are written before its pods begin. */
+/* A pod gets its address from its node: on a cluster the names are useless before the first pod is
+ * placed, and jobs may wait long. On a single machine names are written before the pods start. */
 static bool needs_names(const struct job_view *v)
 {
     if (!v->rules->rendezvous || v->snapshot->shared_network)
@@ -184,7 +183,7 @@ static void keep_going(const struct job_view *v, struct plan *plan)
         make_pods(v, plan);
 }
 
-/* The lease alone: whether we or another job got it shows only when the cache has it. */
+/* Only the lease: whether we or another job got it is known once the cache has it. */
 static void lease_port(const struct job_view *v, struct plan *plan)
 {
     if (v->port.held || v->len == 0)
@@ -196,8 +195,8 @@ static void lease_port(const struct job_view *v, struct plan *plan)
     plan_wake_at(plan, v->now_ms + LOOK_AGAIN_MS);
 }
 
-/* The pause superseded all pods there were. One that is not comes from a resume we have not heard
- * of yet. */
+/* The pause superseded all existing pods. A pod that is not superseded comes from a resume not yet
+ * in our cache. */
 static void stop_all(const struct job_view *v, struct plan *plan)
 {
     for (size_t i = 0; i < v->len; i++)
@@ -206,7 +205,7 @@ static void stop_all(const struct job_view *v, struct plan *plan)
     delete_surplus(v, plan);
 }
 
-/* Behind the status: what it does not say of them by then does not count. */
+/* After the status write: ends it does not mention by then do not count. */
 void job_release(const struct job_view *v, struct plan *plan)
 {
     for (size_t i = 0; i < v->snapshot->pods_len; i++) {

@@ -1,6 +1,6 @@
 /*
- * job_conditions.c - the six conditions. One function per condition, one table; reasons and
- * messages are those of the facts, letter by letter, where they have one.
+ * job_conditions.c - the six conditions, one function each in a table. Reasons and messages match
+ * T9k's exactly where it has one.
  */
 #include <inttypes.h>
 
@@ -12,7 +12,7 @@
 #define ALL_WELL "All pods are running normally or have completed successfully."
 
 struct verdict {
-    const char *status; /* "True", "False"; NULL: the condition stays as it is */
+    const char *status; /* "True", "False"; NULL: unchanged */
     const char *reason, *message;
 };
 
@@ -23,7 +23,7 @@ static bool ended_badly(const struct job_view *v)
     return v->ending != ENDING_NONE && v->ending != ENDING_SUCCEEDED;
 }
 
-/* Failed, but for the deadline, which is a reason of its own. */
+/* Failed, unless by the deadline, which has its own reason. */
 static const char *failed_reason(const struct job_view *v)
 {
     return v->ending == ENDING_DEADLINE ? job_ending_reason(v->ending) : "Failed";

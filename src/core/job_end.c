@@ -1,11 +1,11 @@
 /*
  * job_end.c - after a job's end: pods by its clean-up policy, its port, its names, and the job
- * itself when its time is over.
+ * itself after its TTL.
  */
 #include "api/object.h"
 #include "core/job_run.h"
 
-/* How long replicas of a job that has succeeded may take to end by themselves. */
+/* How long replicas of a succeeded job may take to end on their own. */
 #define OWN_END_MS (10 * INT64_C(1000))
 
 static enum clean_up_policy clean_up_policy_of(const struct job_view *v)
@@ -17,9 +17,9 @@ static enum clean_up_policy clean_up_policy_of(const struct job_view *v)
     return json_string_is(word, "None") ? CLEAN_UP_NONE : CLEAN_UP_UNFINISHED;
 }
 
-/* When what has not finished is stopped; 0: now. Replicas of a success are often a moment from
- * their own; those that only serve a master never are, and nobody waits for those of a failure. A
- * clock that was set back keeps nobody alive. */
+/* When unfinished replicas are stopped; 0: now. Those of a successful job usually end by themselves
+ * shortly; those that only serve a master never do, and after a failure nothing is waited for. A
+ * clock set back must not extend the wait. */
 static int64_t stop_at_ms(const struct job_view *v)
 {
     int64_t ended_ms = object_time(v->status, "completionTime"), at_ms = ended_ms + OWN_END_MS;
@@ -29,7 +29,7 @@ static int64_t stop_at_ms(const struct job_view *v)
     return at_ms > v->now_ms && ended_ms <= v->now_ms ? at_ms : 0;
 }
 
-/* Nothing ever ran in it and no place is kept for it: it could only wait for ever. */
+/* Nothing ever ran in it and it has no place: it would wait forever. */
 static bool never_began(const struct json *pod)
 {
     return pod_state_of(pod, NULL).phase == POD_PENDING && !pod_is_placed(pod);
@@ -69,7 +69,7 @@ static bool is_deserted(const struct job_view *v)
     return true;
 }
 
-/* Ports are few. */
+/* Ports are scarce. */
 static void give_back_port(const struct job_view *v, struct plan *plan)
 {
     struct port_claim claim = port_claim_for(v->arena, v->snapshot->leases, v->snapshot->leases_len,
@@ -79,7 +79,7 @@ static void give_back_port(const struct job_view *v, struct plan *plan)
         plan_delete(plan, &kind_lease, claim.lease, -1);
 }
 
-/* Names are many, and every pod that runs is given all of them. */
+/* Names accumulate, and every running pod gets all of them. */
 static void give_back_names(const struct job_view *v, struct plan *plan)
 {
     for (size_t i = 0; i < v->snapshot->services_len; i++) {

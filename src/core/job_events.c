@@ -1,6 +1,6 @@
 /*
- * job_events.c - tells what happened, once: each event belongs to a difference between the status
- * as it was and as it will be, so looking again says nothing new.
+ * job_events.c - reports what happened, once: each event corresponds to a difference between the
+ * old and the new status, so a repeated pass emits nothing.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * job_group.c - a job's PodGroup: what the scheduler has to know of it. It is there before the
- * job's pods and says how many of them are wanted now, so that the room of one that restarts is
- * kept; it goes when the job has ended and nothing of it runs.
+ * job_group.c - a job's PodGroup, which tells the scheduler about the job. It is created before the
+ * pods and states how many of them are wanted now, so that a restarting replica keeps its room; it
+ * is deleted when the job has ended and nothing of it runs.
  */
 #include "api/object.h"
 #include "core/child.h"
@@ -21,7 +21,7 @@ bool job_is_grouped(const struct job_view *v)
     return v->snapshot->shared_network || json_at(v->spec, "scheduler", "t9kScheduler");
 }
 
-/* Those whose part is not done. A failed replica that waits for its replacement is among them. */
+/* Replicas that are not done, including a failed one waiting for its replacement. */
 static int64_t wanted_members(const struct job_view *v)
 {
     int64_t wanted = (int64_t)v->len - v->counts[REPLICA_SUCCEEDED] - v->counts[REPLICA_FAILED];

@@ -1,6 +1,6 @@
 /*
- * job_judge.c - what has become of a job: has it ended, what restarts, is it paused. Decides in the
- * view; what follows from it is done elsewhere.
+ * job_judge.c - what has become of a job: has it ended, what restarts, is it paused. Records the
+ * decisions in the view; other files act on them.
  */
 #include "core/job_run.h"
 
@@ -8,7 +8,7 @@
 
 #define CAUSE_WAIT_MS (10 * INT64_C(1000))
 
-/* The master of a led job cannot do without it. */
+/* The master of a led job needs this replica. */
 static bool is_vital(const struct job_view *v, const struct replica *r)
 {
     return v->rules->led && r != v->replicas;
@@ -34,8 +34,8 @@ static bool may_say_more(const struct job_view *v, const struct replica *r)
             (r->state.phase == POD_PENDING && pod_is_placed(r->pod)));
 }
 
-/* When all that failed have lost a peer, one that still runs is about to say why: what stops it now
- * would hide that. Answers until when it is waited for; 0: it is not. */
+/* When all failed replicas only report a lost peer, one still running is about to say why, and
+ * stopping it now would hide the cause. Returns how long to wait for it; 0: not at all. */
 static int64_t cause_due_ms(const struct job_view *v)
 {
     int64_t due_ms = 0;
@@ -66,8 +66,8 @@ static void end_job(struct job_view *v, enum job_ending ending, const struct rep
     v->ending_text = job_ending_text(v, ending);
 }
 
-/* Whose end is the job's, unless it is to run again and may. A vital replica that ended is why the
- * master failed, if it did. */
+/* The replica whose end is the job's, unless it may and will be restarted. If a vital replica
+ * ended, it is the reason for the master's failure. */
 static const struct replica *find_culprit(const struct job_view *v)
 {
     const struct replica *master = v->replicas;
@@ -126,7 +126,7 @@ static void renew(struct job_view *v, struct replica *r, int64_t delay_s)
     v->commits = true;
 }
 
-/* Replicas that are replaced together with this one. */
+/* Replicas that are replaced together with the failed one. */
 static bool goes_along(const struct job_view *v, const struct replica *failed,
                        const struct replica *r)
 {
@@ -163,7 +163,7 @@ static void judge_restarts(struct job_view *v, struct plan *plan)
     }
 }
 
-/* A pause makes all pods there are superseded: none of them is charged for being stopped. */
+/* A pause supersedes all existing pods, so none is charged for being stopped. */
 static void judge_pause(struct job_view *v)
 {
     v->phase = JOB_PAUSED;

@@ -1,14 +1,14 @@
 /*
- * job_run.c - a look at a job of any kind: what to do next, given what is there. Pure.
+ * job_run.c - one pass over a job of any kind: what to do next, given what exists. Pure.
  *
- * The order of every look: judge (has the job ended, what restarts, is it paused), write the status
- * if it changed, then make and delete what the status *as cached* allows. A look that charges the
- * restart budget, ends the job or pauses it does nothing but write that down: only when a later
- * look finds it written does anything follow from it. So being killed anywhere forgets nothing and
- * counts nothing twice. And pods are made only behind a status write, even one of what is there
- * already: it fails on an old job, so a cache that has not heard of the end makes no pods. On a
- * cluster, where a write costs more than a pod, the first ones are made behind a read that tells
- * the same: they cost nothing, and nothing has to be remembered of them before they are there.
+ * Every pass first judges (has the job ended, what restarts, is it paused), writes the status if it
+ * changed, then creates and deletes what the status *as cached* allows. A pass that charges the
+ * restart budget, ends the job or pauses it only writes that: nothing follows from it until a later
+ * pass finds it written. So a crash at any point forgets nothing and counts nothing twice. Pods are
+ * created only after a status write, even an unchanged one: it fails on a stale job, so a cache
+ * that has missed the end creates no pods. On a cluster, where a write costs more than a pod, the
+ * first pods are created after a read that proves the same: they charge nothing, and nothing about
+ * them needs to be remembered.
  */
 #include "core/job_run.h"
 
@@ -76,7 +76,7 @@ void job_run_names(const struct job_rules *rules, struct arena *a, const struct 
         say(arg, v.replicas[i].name);
 }
 
-/* As seen: an undo that the cache has not heard of must win. */
+/* Only if unchanged: cancelling the deletion must win over a stale cache. */
 void job_look(const struct job_kind *k, const struct job_snapshot *s, struct plan *plan)
 {
     const struct json *annotations = json_at(s->job, "metadata", "annotations");

@@ -1,5 +1,5 @@
 /*
- * job_status.c - writes a job's status. Fields it does not know are kept. See job_status.h.
+ * job_status.c - writes a job's status. Unknown fields are kept. See job_status.h.
  *
  * Besides what users read, the status is the job's memory: backoffCount, pauseCount, ranSeconds,
  * masterPort and each replica's restartCount, restartTime, restartDelaySeconds, lastUID and
@@ -56,7 +56,7 @@ static void set_containers(struct arena *a, struct json *entry, const struct jso
         json_set(a, entry, "containers", list);
 }
 
-/* Of a replica whose pod is not to be seen (any more), what was recorded is kept. */
+/* The recorded entry of a replica whose pod is not (or no longer) visible. */
 static struct json *remembered(const struct job_view *v, const struct replica *r)
 {
     struct json *entry = json_clone(v->arena, r->recorded);
@@ -146,7 +146,7 @@ static bool is_true(const struct json *object, const char *condition)
     return object_condition_is(object, condition);
 }
 
-/* Its room was taken from it, and it waits for its turn again. */
+/* It was preempted and waits for its turn again. */
 static bool waits_preempted(const struct job_view *v)
 {
     const struct json *group = v->snapshot->group;
@@ -155,8 +155,8 @@ static bool waits_preempted(const struct job_view *v)
            !is_true(group, "GroupScheduled");
 }
 
-/* A run that a pause or a preemption ends is remembered, so that what ran can be told from what
- * waited. */
+/* A run ended by a pause or preemption is recorded, so that running time can be told from waiting
+ * time. */
 static void interrupt(const struct job_view *v, struct json *status, const char *reason)
 {
     struct arena *a = v->arena;
@@ -185,8 +185,8 @@ static void resume(const struct job_view *v, struct json *status)
         json_set_string(v->arena, last, "resumeTime", time_format(v->now_ms, time));
 }
 
-/* The clock of activeDeadlineSeconds starts with the first pod that runs: a job that waits in the
- * queue does not use up its time. It stops with a pause or a preemption and starts anew. */
+/* activeDeadlineSeconds starts with the first running pod: waiting in the queue does not count. It
+ * stops at a pause or preemption and then starts anew. */
 static void set_times(const struct job_view *v, struct json *status)
 {
     bool begins = v->start_ms == 0 && (v->phase == JOB_RUNNING || v->ending != ENDING_NONE);
@@ -211,8 +211,8 @@ static void set_counters(const struct job_view *v, struct json *status)
     json_set_int(a, status, "backoffCount", v->backoff_count);
     if (v->pause_count > 0)
         json_set_int(a, status, "pauseCount", v->pause_count);
-    /* A paused job asks for none: it would follow every other job that takes the one it thought of.
-     */
+    /* A paused job requests none: it would have to change it whenever another job takes that
+     * port. */
     if (v->rules->rendezvous && v->snapshot->shared_network && v->port.port &&
         (v->phase != JOB_PAUSED || v->port.held))
         json_set_int(a, status, "masterPort", v->port.port);
@@ -262,8 +262,7 @@ struct json *job_status_new(const struct job_view *v)
     return status;
 }
 
-/* A new parent for an old value: its members are shared, which is safe since plans are read-only.
- */
+/* A new parent for an old value: members are shared, which is safe because plans are read-only. */
 static struct json *shared(struct arena *a, const struct json *value)
 {
     struct json *copy = value ? arena_alloc(a, sizeof(*copy)) : NULL;

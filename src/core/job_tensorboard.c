@@ -1,7 +1,7 @@
 /*
- * job_tensorboard.c - the TensorBoard of a job: made once, with the job, and owned by it; what
- * becomes of it afterwards is its own affair (tensorboard.c). It stays when the job ends and goes
- * with the job. A deleted one is not made again: its deletion was meant.
+ * job_tensorboard.c - a job's TensorBoard: created once, with the job, and owned by it; from then
+ * on tensorboard.c is in charge. It outlives the job's end but is deleted with the job. If the user
+ * deletes it, it is not created again.
  */
 #include "api/object.h"
 #include "api/tensorboard_rules.h"
@@ -39,7 +39,7 @@ void job_tensorboard_plan(const struct job_view *v, struct plan *plan)
     json_set_string(a, labels, LABEL_OWNER_NAME, v->name);
     json_set_string(a, labels, LABEL_OWNER_KIND, v->kind->name);
     json_set(a, board, "spec", json_clone(a, spec));
-    plan_next_stage(plan); /* last: whatever may be wrong with it, the job itself goes on */
+    plan_next_stage(plan); /* last: whatever is wrong with it must not stop the job */
     plan_create(plan, &kind_tensorboard, board);
 }
 
@@ -108,7 +108,7 @@ void job_tensorboard_status(const struct job_view *v, struct json *status)
     if (!json_is(json_get(v->spec, "tensorboardSpec"), JSON_OBJECT))
         return;
     if (!v->snapshot->tensorboard && !recorded(v) && job_phase_is_final(v->was))
-        return; /* ended before there was one */
+        return; /* ended before it had one */
     verdict = verdict_of(v, name);
     entry = json_is(old, JSON_OBJECT) ? json_clone(a, old) : json_new_object(a);
     json_set_string(a, entry, "name", name);

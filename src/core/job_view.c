@@ -1,4 +1,4 @@
-/* job_view.c - puts a job's replicas, pods, services and status together. See job_view.h. */
+/* job_view.c - assembles a job's replicas, pods, Services and status. See job_view.h. */
 #include "core/job_view.h"
 
 #include <stdlib.h>
@@ -124,13 +124,13 @@ static void take_services(struct job_view *v, const struct name_index *by_name)
     }
 }
 
-/* kubectl delete looks once whose name it is, then lists, and waits for the end of what it finds:
- * if that is the successor, for ever. On a busy machine a good part of a second is between the two.
- */
+/* kubectl delete looks up the object's UID, then lists, and waits for the end of what it finds:
+ * forever, if that is already the successor. On a busy machine the two requests can be most of a
+ * second apart. */
 #define NAME_RESTS_MS 2000
 
-/* A pod that is given up is its replica's last one already while it is still there: nobody waits
- * for the end of that one (job_status.c). */
+/* A superseded pod is recorded as its replica's last while it still exists, so nothing waits for
+ * its end (job_status.c). */
 static int64_t gone_since(const struct job_view *v, const struct replica *r)
 {
     const char *uid = json_get_string(r->recorded, "uid", NULL);
@@ -157,9 +157,9 @@ static void take_records(struct job_view *v, const struct name_index *by_name)
     }
 }
 
-/* A replica that an elastic job has given up and takes back may still have a pod of then, of which
- * the status knows nothing any more. No pod was restarted more often than the job was charged: from
- * there on its attempts are new. */
+/* A replica that an elastic job gave up and takes back may still have an old pod the status no
+ * longer knows. No pod was restarted more often than the job was charged, so attempts from there on
+ * are new. */
 static void number_newcomers(struct job_view *v)
 {
     for (size_t i = 0; i < v->len; i++)
@@ -177,8 +177,8 @@ static bool recorded_uid_is(const struct replica *r, const struct json *pod)
     return strcmp(json_get_string(r->recorded, "uid", ""), object_uid(pod)) == 0;
 }
 
-/* Of a pod that succeeded and is gone before anybody looked: its replica has none else, and nothing
- * was decided about it. */
+/* For a pod that succeeded and was gone before we saw it: its replica has no other, and nothing was
+ * decided about it. */
 static void take_ends(struct job_view *v, const struct name_index *by_name)
 {
     for (size_t i = 0; i < v->snapshot->ends_len; i++) {
@@ -195,7 +195,7 @@ static void take_ends(struct job_view *v, const struct name_index *by_name)
     }
 }
 
-/* Told to end, or gone; a success is recorded. */
+/* Whether its pod was told to end, or is gone without having succeeded. */
 static bool was_told(const struct job_view *v, const struct replica *r)
 {
     if (!r->pod)
@@ -204,8 +204,8 @@ static bool was_told(const struct job_view *v, const struct replica *r)
            !replica_is_superseded(v, r);
 }
 
-/* A failure just before the program was told to end may follow from the end of another replica that
- * had been told: it is the job's own when none was. */
+/* A failure just before the program was told to end may be caused by another replica that had been
+ * told; if none had, it is the job's own. */
 static void judge_failures(struct job_view *v)
 {
     size_t own = 0, told = 0, open = 0;
@@ -222,8 +222,8 @@ static void judge_failures(struct job_view *v)
         v->replicas[i].state.ended_first |= v->replicas[i].state.by_itself;
 }
 
-/* A cache may be behind the status: the pod it shows was recorded as finished, or its successor was
- * recorded as having succeeded. What was recorded stays true. */
+/* A cache may lag behind the status: the pod it shows was recorded as finished, or its successor as
+ * succeeded. The record wins. */
 static bool is_outdated(const struct replica *r)
 {
     if (!r->pod || !r->recorded)
@@ -311,7 +311,7 @@ bool replica_has_ended(const struct job_view *v, const struct replica *r)
            !r->state.lost && !replica_is_superseded(v, r) && pod_is_finished(r->pod);
 }
 
-/* A clock that was set back must not make anyone wait for it to catch up. */
+/* A clock set back must not make us wait for it to catch up. */
 static int64_t due_after(const struct job_view *v, int64_t since_ms, int64_t wait_ms)
 {
     return since_ms + wait_ms > v->now_ms && since_ms <= v->now_ms ? since_ms + wait_ms : 0;
@@ -323,7 +323,7 @@ int64_t replica_due_ms(const struct job_view *v, const struct replica *r)
                    due_after(v, r->gone_ms, NAME_RESTS_MS));
 }
 
-/* Nothing is made for a job that ended or is paused: what is not there is gone, not coming. */
+/* Nothing is created for an ended or paused job: a missing pod is gone, not coming. */
 static enum replica_phase phase_without_pod(const struct job_view *v, const struct replica *r)
 {
     if (v->phase == JOB_PAUSED)
@@ -343,7 +343,7 @@ static enum replica_phase phase_with_pod(const struct job_view *v, const struct 
         [POD_UNKNOWN] = REPLICA_UNKNOWN,
     };
 
-    if (replica_is_superseded(v, r)) /* a failed one is shown until its time has come */
+    if (replica_is_superseded(v, r)) /* a failed one is shown until its replacement is due */
         return r->state.phase == POD_FAILED && !r->state.deleting ? REPLICA_FAILED
                                                                   : REPLICA_DELETED;
     if (r->outdated)

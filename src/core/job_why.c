@@ -1,8 +1,8 @@
 /*
  * job_why.c - one sentence with numbers: why the job is not running, or why it failed.
  *
- * Sentences hold nothing that changes by itself (no "in 3 s"): each new text is a write to the API,
- * and a job that waits must not write.
+ * Sentences contain nothing that changes with time alone (no "in 3 s"): each new text is an API
+ * write, and a waiting job must not write.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "core/schedule.h"
 
 #define SCHEDULER_SILENT "SchedulerSilent"
-/* In this time a scheduler that exists has taken a pod or has said why not. */
+/* Within this time an existing scheduler has placed a pod or said why not. */
 #define SCHEDULER_SILENCE_MS (10 * INT64_C(1000))
 
 static const char *const ending_reasons[] = {
@@ -53,8 +53,8 @@ static const char *failure_of(const struct job_view *v, const struct replica *r)
     return pod_failure_text(v->arena, r->name, &s);
 }
 
-/* Of two that failed, the one that is nearer to the cause: not who lost a peer, else who was first.
- */
+/* Which of two failed replicas is closer to the cause: one that did not lose a peer, else the
+ * earlier. */
 static bool goes_before(const struct replica *a, const struct replica *b)
 {
     if (a->state.lost_peer != b->state.lost_peer)
@@ -62,7 +62,7 @@ static bool goes_before(const struct replica *a, const struct replica *b)
     return a->state.finished_ms > 0 && a->state.finished_ms < b->state.finished_ms;
 }
 
-/* Why this one failed, if it failed for another. */
+/* The replica that made this one fail, or NULL. */
 static const struct replica *cause_of(const struct job_view *v, const struct replica *r)
 {
     const struct replica *cause = r;
@@ -191,7 +191,7 @@ static bool explain_obstacle(struct job_view *v)
     return false;
 }
 
-/* `pods "NAME" is forbidden: exceeded quota: ...`: which one it was is chance, why is not. */
+/* `pods "NAME" is forbidden: exceeded quota: ...`: the name is arbitrary, the reason is not. */
 const char *job_refusal_words(const struct job_snapshot *s)
 {
     static const char *const before[] = {"\" is forbidden: ", "\" is invalid: "};
@@ -206,7 +206,8 @@ const char *job_refusal_words(const struct job_snapshot *s)
     return text;
 }
 
-/* On a cluster the pods' names come after them: without, they run and do not find each other. */
+/* On a cluster the Services come after the pods: without them the pods run but cannot find each
+ * other. */
 static bool lacks_names(const struct job_view *v)
 {
     for (size_t i = 0; i < v->len && v->rules->rendezvous; i++)
@@ -237,7 +238,8 @@ bool job_said_refused(const struct job_view *v)
     return json_string_is(json_get(v->status, "reason"), JOB_REFUSED);
 }
 
-/* By another controller, or before the API took one again: true until it has been asked for all. */
+/* Refused by an earlier controller, or before the API accepted one: valid until all have been
+ * retried. */
 static bool explain_former_refusal(struct job_view *v)
 {
     if (v->counts[REPLICA_CREATING] == 0 || !job_said_refused(v) ||
@@ -352,7 +354,7 @@ const char *job_preempted_text(const struct job_view *v)
     return json_get_string(taken, "message", "");
 }
 
-/* Its pods may still be on their way out. */
+/* Its pods may still be terminating. */
 static bool explain_preempted(struct job_view *v)
 {
     const char *message = job_preempted_text(v);
@@ -373,7 +375,7 @@ static bool explain_preempted(struct job_view *v)
     return true;
 }
 
-/* A master that leads begins when all others are ready. */
+/* A leading master starts when all others are ready. */
 static bool explain_unready(struct job_view *v)
 {
     const struct replica *first = NULL;

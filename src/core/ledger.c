@@ -1,10 +1,10 @@
 /*
  * ledger.c - see ledger.h.
  *
- * A change only notes what it says and marks its group; ledger_settle() then counts each marked
- * group anew, once, however much was told of it. First all of them take the room their pods have,
- * then what is only recorded, as far as it is there: a record that is older than what happened
- * since must not take room from a pod that runs.
+ * A change is only noted and its group marked; ledger_settle() then recounts each marked group
+ * once, however many changes there were. First all groups take the room their pods have, then what
+ * is only recorded, as far as it is available: a stale record must not take room from a running
+ * pod.
  */
 #include "core/ledger.h"
 
@@ -19,12 +19,11 @@
 
 #define PODS_UNLIMITED (INT64_MAX / 4)
 #define DEPTH_LIMIT 256
-#define REFUSALS_FORGIVEN 5 /* others were faster; a resting group loses its claim */
+#define REFUSALS_FORGIVEN 5 /* others were faster; after more it loses its claim */
 #define FIRST_PAUSE_MS INT64_C(100)
 #define LONGEST_PAUSE_MS INT64_C(60000)
 
-/* Pods of another scheduler, and pods held back by gates, are not ours to place; once
- * placed, by whomever, they count. */
+/* We do not place pods of another scheduler or pods held by gates, but they count once placed. */
 static bool is_ours(const struct ledger *l, const struct json *pod)
 {
     if (l->beside_default && pod_is_for_default_scheduler(pod))
@@ -37,7 +36,7 @@ bool ledger_counts(const struct ledger *l, enum resource which)
     return (which != RESOURCE_CPU && which != RESOURCE_MEMORY) || !l->overcommit;
 }
 
-/* --- small things ----------------------------------------------------------------------------- */
+/* --- helpers ---------------------------------------------------------------------------------- */
 
 static char *copy_text(struct ledger *l, const char *text)
 {
@@ -168,7 +167,7 @@ bool group_is_misjudged(const struct ledger *l, const struct group *g)
     return g->judged_at < l->ruled_at || g->judged_at < g->queue->ruled_at || !g->judged_at;
 }
 
-/* Who comes into the line later is looked at anyway. */
+/* Groups that join the line later are judged anyway. */
 static void judge_line_anew(struct queue_entry *q)
 {
     struct map_node *first = map_first(&q->line);
@@ -203,7 +202,7 @@ static struct node_room *node_named(struct ledger *l, const char *name)
     return n;
 }
 
-/* Which GPUs are shared may have changed under a pod: what one has whole nobody has a share of, and
+/* The set of shared GPUs may have changed under a pod: a GPU held whole has no shares to give, and
  * the other way round. */
 struct gpu_lease node_free_gpus(const struct node_room *n, const struct resources *asks)
 {
@@ -247,7 +246,7 @@ static void read_shares(struct node_room *n, const struct json *node)
     n->shares.each = count > 0 ? n->total.gpu_shares / count : 0;
 }
 
-/* A node that does not name them has the lowest. */
+/* A node that does not list them has the lowest indexes. */
 static void read_gpus(struct node_room *n, const struct json *node)
 {
     const char *named = object_annotation(node, ANNOTATION_GPUS);
@@ -305,7 +304,7 @@ void ledger_node(struct ledger *l, const struct json *node, bool gone)
         total.pods = PODS_UNLIMITED;
     if (n->exists == exists && n->ready == ready && n->cordoned == cordoned && n->marks == marks &&
         memcmp(&n->total, &total, sizeof(total)) == 0)
-        return; /* a heartbeat */
+        return; /* just a heartbeat */
     n->marks = marks;
     n->exists = exists;
     n->ready = ready;
@@ -356,7 +355,7 @@ static void list_ready(struct ledger *l)
 void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, struct gpu_lease gpus)
 {
     m->node = n;
-    /* One bound by another scheduler names no indexes: it is assumed to use the lowest. */
+    /* Bound by another scheduler without indexes: assumed to use the lowest. */
     m->gpus = gpus.whole || gpus.shared ? gpus : node_free_gpus(n, &m->asks);
     m->next_on_node = n->holders;
     m->at_node = &n->holders;
@@ -446,7 +445,7 @@ static struct queue_entry *queue_named(struct ledger *l, const char *name)
         return NULL;
     }
     q->preemptible = true;
-    q->exists = q->everybody = strcmp(name, DEFAULT_QUEUE) == 0; /* whatever the API shows */
+    q->exists = q->everybody = strcmp(name, DEFAULT_QUEUE) == 0; /* exists regardless of the API */
     put(l, &l->queues, name, q);
     return q;
 }
@@ -462,7 +461,7 @@ void ledger_queue(struct ledger *l, const struct json *queue, bool gone)
     if (!q)
         return;
     if (q->exists && !gone && generation && generation == q->generation) {
-        touch_queue(l, q); /* its status is ours, but perhaps not the last one we want it to have */
+        touch_queue(l, q); /* we write its status, but perhaps not this one last */
         return;
     }
     q->generation = generation;
@@ -571,7 +570,7 @@ static void count_pods(struct group *g, int sign)
 
 /* --- groups and members ----------------------------------------------------------------------- */
 
-#define GROUP_KEY_SIZE 600 /* namespace 253, name 253; a pod by itself has "//" */
+#define GROUP_KEY_SIZE 600 /* namespace 253, name 253; a single pod has "//" */
 
 static void write_key(char out[GROUP_KEY_SIZE], const char *ns, const char *name, bool lone)
 {
@@ -681,7 +680,7 @@ static void set_owner(struct ledger *l, struct group *g, const struct json *obje
     set_text(l, &g->owner_uid, json_get_string(owner, "uid", ""));
 }
 
-/* Amounts a member was counted with must not change while it holds room. */
+/* A member's amounts must not change while it holds room. */
 static void release_all(struct ledger *l, struct group *g)
 {
     for (struct member *m = g->first; m; m = m->next)
@@ -752,7 +751,7 @@ static void read_placement(struct ledger *l, struct group *g, const struct json 
     }
 }
 
-/* One that waits anew is told since when in a moment: until then nobody has gone past it. */
+/* A group that waits again gets its time in a moment: until then nothing has passed it. */
 static int64_t waiting_since(const struct json *group)
 {
     const struct json *status = json_get(group, "status");
@@ -890,7 +889,7 @@ void ledger_pod(struct ledger *l, const struct json *pod, bool gone)
     struct member *m;
 
     if (!g && (gone || pod_is_finished(pod)))
-        return; /* it would be over at once, and most pods of a restart are */
+        return; /* it would be over at once, like most pods of a restart */
     g = g ? g : group_keyed(l, ns, group, lone);
     m = g ? member_named(l, g, object_name(pod)) : NULL;
     if (!m)
@@ -983,7 +982,7 @@ static void unsettle(struct ledger *l, struct group *g)
     leave_running(g);
     count_pods(g, -1);
     release_all(l, g);
-    g->held_ready = (struct resources){0}; /* a node may have come or gone under it */
+    g->held_ready = (struct resources){0}; /* a node may have appeared or gone */
     memset(g->pods, 0, sizeof(g->pods));
     g->bound = g->leaving = 0;
     for (struct member *m = g->first, *next; m; m = next) {
@@ -1038,8 +1037,8 @@ static bool fits_now(const struct ledger *l, const struct node_room *n, const st
            node_barred_gpus(n, m->recorded_gpus, m->asks.gpu_shares) == 0;
 }
 
-/* Who of those without a bound pod keeps the place recorded for him: who waits for it first, then
- * who is to come, then who has ended and may come again. */
+/* Which members without a bound pod keep the place recorded for them: first those whose pod waits
+ * for it, then those to be created, then those that have ended and may return. */
 static int keeping_rank(const struct member *m)
 {
     if (!m->recorded || !m->recorded->ready || (member_is_live(m) && !is_waiting(m)))
@@ -1064,8 +1063,8 @@ int64_t group_whole(const struct group *g)
     return g->wanted >= 0 ? min_i64(g->min_member, g->wanted) : g->min_member;
 }
 
-/* A group of which nothing stays keeps all it needs, or waits for all of it: a part would keep
- * others out for nothing. It may have no new pods yet. */
+/* A group none of whose pods remain keeps all it needs or gives up everything: a part would only
+ * keep others out. It may have no new pods yet. */
 static bool has_lapsed(const struct group *g)
 {
     int64_t kept = 0;
@@ -1083,7 +1082,7 @@ static void keep_recorded(struct ledger *l, struct group *g)
     int last = g->wanted >= 0 ? 3 : 0;
 
     for (int rank = 0; rank <= last && g->scheduled; rank++) {
-        if (rank == 1) /* pods that are there are wanted more than who may come again */
+        if (rank == 1) /* existing pods take precedence over those that may return */
             for (const struct member *m = g->first; m; m = m->next)
                 left -= member_is_unplaced(m);
         for (struct member *m = g->first; m && left > 0; m = m->next)
@@ -1100,7 +1099,7 @@ static void keep_recorded(struct ledger *l, struct group *g)
             ledger_release(l, m);
 }
 
-/* Those of which pods run come first: theirs is the room beside them. */
+/* Groups with running pods first: the room next to those is theirs. */
 static void keep_all_recorded(struct ledger *l)
 {
     for (struct group *g = l->dirty; g; g = g->next_dirty)
@@ -1162,7 +1161,7 @@ static void group_free(struct ledger *l, struct group *g)
     heap_free(g);
 }
 
-/* Of a group that is gone, only running pods count. */
+/* When a group is gone only its running pods count. */
 static bool is_over(const struct group *g)
 {
     if (g->exists)
@@ -1217,7 +1216,7 @@ void ledger_undone(struct ledger *l)
     for (struct group *g = l->looked; g; g = g->next_looked)
         ledger_touch(l, g);
     l->looked = NULL;
-    l->told_ms = 0; /* the telling may have been cut short */
+    l->told_ms = 0; /* the updates may have been cut short */
     map_for_each (node, &l->queues)
         touch_queue(l, node->value);
 }

@@ -1,15 +1,15 @@
 /*
- * ledger.h - who holds what, who waits for it, kept up to date by what changed: nodes, queues,
- * groups of pods, their members. The scheduler decides over it (schedule.h).
+ * ledger.h - which nodes, queues and groups hold what, and which groups wait, updated
+ * incrementally. The scheduler decides on it (schedule.h).
  *
- * A group is a PodGroup and the pods labelled with its name, or one pod by itself. Its room is
- * recorded in the PodGroup's status (placements) before any of its pods is bound; a member that is
- * being replaced keeps the place recorded for its name as long as the group's owner wants it
- * (spec.members). So room is kept over restarts of pods, of the scheduler and of its machine.
+ * A group is a PodGroup and the pods labelled with its name, or a single pod. Its room is recorded
+ * in the PodGroup's status (placements) before any of its pods is bound; a member that is being
+ * replaced keeps the place recorded for its name as long as the group's owner wants it
+ * (spec.members). So room survives restarts of pods, of the scheduler and of its machine.
  *
- * Told of every change by the caller; reads whole objects back through find() when it has to write
- * about them. Pure: no I/O, no clock. Memory is the heap's, since it lives as long as the
- * scheduler; when it runs out the ledger is broken and has to be made anew.
+ * The caller reports every change; whole objects are read back through find() when needed for
+ * writing. Pure: no I/O, no clock. Its memory is on the heap, since it lives as long as the
+ * scheduler; if that runs out the ledger is broken and must be rebuilt.
  */
 #ifndef MUSTER_CORE_LEDGER_H
 #define MUSTER_CORE_LEDGER_H
@@ -21,35 +21,35 @@
 #include "core/pod_state.h"
 #include "core/resources.h"
 
-/* Conditions of a PodGroup: its room was taken; others are stopped to make room for it. */
+/* Conditions of a PodGroup: its room was taken; others are being stopped for it. */
 #define CONDITION_PREEMPTED "Preempted"
 #define CONDITION_PREEMPTING "Preempting"
 
 #define GROUP_ROLES_LIMIT 16
 #define HOPELESS_LIMIT 16
 
-/* Kinds of preferences for nodes. */
+/* Kinds of node preferences. */
 enum liking { LIKING_NODE, LIKING_PODS, LIKING_SPREAD, LIKING_TAINTS, LIKINGS };
 
 /* Why a group waits. */
 enum wait_reason {
     WAIT_NONE,
-    WAIT_MEMBERS,     /* its owner has not made enough pods yet */
-    WAIT_STOPPING,    /* its room was taken, and pods of it are still being stopped */
-    WAIT_NO_QUEUE,    /* there is no such queue */
+    WAIT_MEMBERS,     /* its owner has not created enough pods yet */
+    WAIT_STOPPING,    /* it was preempted, and some of its pods are still stopping */
+    WAIT_NO_QUEUE,    /* the queue does not exist */
     WAIT_NAMESPACE,   /* the queue is not for its namespace */
     WAIT_CLOSED,      /* the queue is closed */
-    WAIT_NO_NODE,     /* none is ready */
+    WAIT_NO_NODE,     /* no node is ready */
     WAIT_CORDONED,    /* it would fit if no node were cordoned */
     WAIT_NOT_READY,   /* it would fit if all nodes were ready */
     WAIT_NEVER_FITS,  /* not even on empty nodes */
     WAIT_QUOTA_NEVER, /* the queue's quota alone forbids it */
     WAIT_QUOTA,       /* the queue's quota is used up */
     WAIT_RESOURCES,   /* nodes are full */
-    WAIT_TURN,        /* others go first */
+    WAIT_TURN,        /* others come first */
 };
 
-/* Where a group stands. */
+/* A group's state. */
 enum group_phase {
     GROUP_UNTOLD,
     GROUP_PENDING,
@@ -66,24 +66,23 @@ struct node_room {
     bool elsewhere; /* it has an endpoint: a kubelet or a muster node, not muster up's own */
     uint64_t marks; /* of its labels, annotations, taints and allocatable */
     struct resources total, used;
-    uint64_t gpus, gpus_used; /* by index; those that are had whole */
-    struct gpu_shares
-        shares; /* an empty set: they are counted, and a device plugin picks the GPU */
+    uint64_t gpus, gpus_used; /* by index; only those allocated whole */
+    struct gpu_shares shares; /* an empty set: only counted, and a device plugin picks the GPU */
     struct gpu_links links;
-    struct member *holders;   /* whose room is here */
-    struct resources ending;  /* of used: held by pods that are being stopped */
+    struct member *holders;   /* members with room here */
+    struct resources ending;  /* part of used: held by pods that are stopping */
     struct resources claimed; /* by groups at the head of the line, in this decision */
-    struct resources beside;  /* the claims: what those behind may take there and keep */
-    struct resources spare;   /* that victims would leave, in this decision */
-    struct resources before;  /* used, before a trial */
-    int64_t claimed_from_ms;  /* no claim of this decision is used before; 0: who knows */
-    bool allowed;             /* for the member that is being placed */
-    int64_t liking[LIKINGS];  /* of that member */
+    struct resources beside;  /* what those behind may take permanently next to the claims */
+    struct resources spare;   /* what victims would free, in this decision */
+    struct resources before;  /* value of used before a trial */
+    int64_t claimed_from_ms;  /* no claim of this decision is used earlier; 0: unknown */
+    bool allowed;             /* for the member being placed */
+    int64_t liking[LIKINGS];  /* that member's preference for this node */
 };
 
-/* Who holds most of something, for words. */
+/* The largest holders of something, for messages. */
 struct holders {
-    uint64_t at; /* ledger.walks when it was found out */
+    uint64_t at; /* ledger.walks when determined */
     const struct group *most, *second;
     int64_t len;
 };
@@ -96,43 +95,44 @@ struct queue_entry {
     int64_t max_duration_ms; /* 0: no limit */
     bool limited[RESOURCE_COUNT];
     struct resources quota, used;
-    struct resources reserved;        /* quota of those who claim room, and of the first refused */
-    bool refuses;                     /* refused a group in this decision */
+    struct resources reserved;        /* quota reserved for claiming groups and the first refused
+                                       * one */
+    bool refuses;                     /* a group was refused in this decision */
     struct map line;                  /* waiting groups in order: key -> struct group */
-    uint64_t ruled_at;                /* ledger.rules when it last changed */
-    struct group *to_judge;           /* from here on in line, as rules have changed */
-    struct group *running;            /* groups that hold something */
-    size_t groups;                    /* those whose PodGroup is not there among them */
-    size_t in_phase[GROUP_EMPTY + 1]; /* groups that are there, as last told */
+    uint64_t ruled_at;                /* ledger.rules at its last change */
+    struct group *to_judge;           /* first group in line to judge again, as rules changed */
+    struct group *running;            /* groups that hold room */
+    size_t groups;                    /* including those whose PodGroup does not exist */
+    size_t in_phase[GROUP_EMPTY + 1]; /* existing groups, as last written */
     int64_t pods[POD_UNKNOWN + 1];    /* by phase */
     struct holders holders[RESOURCE_COUNT];
-    const struct group *passed;    /* whom groups that run went past; NULL: not known */
+    const struct group *passed;    /* the group that running groups overtook; NULL: unknown */
     struct resources held_past_it; /* what those hold */
-    bool dirty;                    /* its status may have to be written */
+    bool dirty;                    /* its status may need to be written */
     struct queue_entry *next_dirty;
 };
 
-/* A pod of a group, or the place kept for one of that name. */
+/* A pod of a group, or the place reserved for one of that name. */
 struct member {
     struct group *group;
     struct member *next, **at; /* in its group */
     struct member *next_on_node, **at_node;
-    struct node_room *node;     /* where it holds room; NULL: nowhere */
-    struct node_room *recorded; /* the place its group's status has for it */
+    struct node_room *node;     /* where it holds room, or NULL */
+    struct node_room *recorded; /* the place recorded in its group's status */
     struct gpu_lease gpus, recorded_gpus, bound_gpus;
     struct resources asks;
-    struct node_room *bound; /* the pod's own node */
+    struct node_room *bound; /* the pod's actual node */
     bool has_pod, ours, deleting, finished, constrained;
     bool repels;   /* some others, from where it is */
     bool extended; /* asks for extended resources */
     bool yields;   /* its PriorityClass never preempts */
     struct member *next_repelling, **at_repelling;
     enum pod_phase phase;
-    int64_t priority;     /* of its pod's class */
-    uint64_t shape;       /* equal for members any node treats alike */
-    const char *role;     /* one of its group's, or NULL */
+    int64_t priority;     /* from its pod's class */
+    uint64_t shape;       /* equal for members that any node treats alike */
+    const char *role;     /* one of its group's roles, or NULL */
     bool placed, evicted; /* by this decision */
-    bool on_trial;        /* it has a place only to see whether there is one */
+    bool on_trial;        /* has a place only for a trial */
     bool ending;          /* counted in its node's ending */
     char name[];
 };
@@ -140,7 +140,7 @@ struct member {
 struct claim_part {
     struct node_room *node;
     struct resources asks;
-    bool is_short; /* too little is free there, beside the claims before this one */
+    bool is_short; /* not enough is free there besides the earlier claims */
 };
 
 struct group_role {
@@ -150,63 +150,64 @@ struct group_role {
 
 struct group {
     char *ns, *name;
-    char *word, *owner; /* job "a", pod "b" */
+    char *word, *owner; /* for messages: job "a", pod "b" */
     char *owner_kind, *owner_uid;
-    bool exists;      /* the PodGroup is there */
-    bool lone;        /* a pod by itself */
-    bool scheduled;   /* its status says so */
-    bool preempted;   /* its status says so: what is left of it has to go */
+    bool exists;      /* the PodGroup exists */
+    bool lone;        /* a single pod */
+    bool scheduled;   /* according to its status */
+    bool preempted;   /* according to its status: its remaining pods must be stopped */
     bool taking;      /* others were evicted for it and it has no place yet */
-    bool ahead;       /* in ledger.ahead */
-    int64_t stuck_ms; /* since when only others that lack members are in its way; 0: it is not */
+    bool ahead;       /* is in ledger.ahead */
+    int64_t stuck_ms; /* since when only incomplete groups are in its way; 0: not so */
     struct queue_entry *queue;
     int priority;
-    int64_t min_member, wanted; /* wanted -1: not said */
+    int64_t min_member, wanted; /* wanted -1: unspecified */
     int64_t created_ms, sequence, deadline_ms, scheduled_ms;
-    int64_t waiting_ms; /* since when it waits, as last told */
-    int64_t overdue_ms; /* the scheduled_ms whose run was said to be too long */
+    int64_t waiting_ms; /* since when it waits, as last written */
+    int64_t overdue_ms; /* the scheduled_ms for which exceeding the duration was reported */
     struct group_role roles[GROUP_ROLES_LIMIT];
     size_t roles_len;
     struct map by_name;
-    struct member *first; /* members in order: the first of a job are those it needs most */
+    struct member *first; /* members in order: those a job needs most come first */
 
     /* Settled: */
     int64_t bound, unplaced, to_bind, holding;
-    int64_t leaving; /* of bound: being deleted */
-    int64_t most;    /* members that had room together since it started */
+    int64_t leaving; /* part of bound: being deleted */
+    int64_t most;    /* the most members that had room together since it started */
     int64_t pods[POD_UNKNOWN + 1];
-    struct resources held, held_ready; /* held_ready: on nodes that are */
+    struct resources held, held_ready; /* held_ready: on ready nodes */
     bool started;
-    bool lapsed;    /* nothing of it stays, and of its places too few: it begins anew */
+    bool lapsed;    /* none of its pods remain and too few places: it starts over */
     char *line_key; /* in its queue's line; NULL: not waiting */
     struct group *next_running, **at_running;
 
-    /* What was last decided about it. */
+    /* The last decision about it. */
     struct claim_part *claim;
     size_t claim_len;
-    int64_t claim_members;    /* how many it is for */
+    int64_t claim_members;    /* members the claim is for */
     uint64_t claim_rules;     /* ledger.rules when it was made */
-    enum wait_reason verdict; /* that needs no look at free room; WAIT_NONE: may be tried */
-    uint64_t judged_at;       /* ledger.rules when it was found */
+    enum wait_reason verdict; /* a verdict regardless of free room; WAIT_NONE: may be tried */
+    uint64_t judged_at;       /* ledger.rules at the verdict */
     enum wait_reason reason;
-    enum group_phase phase; /* as it is counted in its queue */
-    uint64_t told_at;       /* ledger.rules when it was told the reason */
-    size_t position;        /* in line, of all queues; 0: none */
-    int64_t first_ms;       /* since when it is first of its queue; 0: it has not been */
+    enum group_phase phase; /* as counted in its queue */
+    uint64_t told_at;       /* ledger.rules when the reason was written */
+    size_t position;        /* in the line of all queues; 0: none */
+    int64_t first_ms;       /* since when it has been first in its queue; 0: never */
     uint64_t walked;        /* ledger.walks when it was tried */
     struct group *next_reached, **at_reached; /* in ledger.reached; NULL: not */
-    bool clears;                    /* it waits for pods that are being stopped, and nothing else */
-    bool looked_at;                 /* in this decision */
-    const struct group *taker;      /* that evicts all of it, in this decision; or itself */
-    const struct group *evicted_by; /* the same, or one of its members */
+    bool clears;                              /* it only waits for pods that are stopping */
+    bool looked_at;                           /* in this decision */
+    const struct group *taker;      /* the group that evicts all of it in this decision; or
+                                     * itself */
+    const struct group *evicted_by; /* the same, or the group that evicts one of its members */
     struct group *next_looked;
-    unsigned refusals;                  /* of what was planned for it, in a row */
-    int64_t rests_until_ms;             /* after the last of them */
-    bool rests;                         /* nothing is planned for it */
+    unsigned refusals;                  /* consecutive refusals of its plans */
+    int64_t rests_until_ms;             /* after the last refusal */
+    bool rests;                         /* backed off: nothing is planned for it */
     struct group *next_owed, **at_owed; /* in ledger.owed; NULL: not */
     const char *words;                  /* why it waits, in this decision */
-    bool waits_anew;                    /* for another reason than before, in this decision */
-    bool told_later;                    /* by another decision: this one has enough to tell */
+    bool waits_anew;                    /* for a new reason, in this decision */
+    bool told_later;                    /* postponed: this decision writes enough */
 
     bool dirty;
     struct group *next_dirty;
@@ -221,45 +222,44 @@ struct ledger {
     void *arg;
     bool overcommit;     /* CPU and memory are not counted; GPUs, shares and pods are */
     bool beside_default; /* default-scheduler is another program. Set before anything is added */
-    /* Records hold until they are written otherwise, also on lost nodes. Set before anything is
-     * told. */
+    /* Records hold until rewritten, even on lost nodes. Set before anything is added. */
     bool keeps_all;
     bool broken; /* ran out of memory: must be rebuilt */
     bool may_preempt, spread;
     struct map nodes, queues, groups;
-    struct map refused;       /* groups for which the last that was planned was refused */
-    struct map ahead;         /* groups in line that go before others of equal queues */
-    uint64_t walks;           /* decisions made */
-    struct node_room **ready; /* those that are, in order of their names */
+    struct map refused;       /* groups whose last plan was refused */
+    struct map ahead;         /* groups in line that precede others of equal queues */
+    uint64_t walks;           /* number of decisions */
+    struct node_room **ready; /* ready nodes by name */
     size_t ready_len, ready_cap;
-    struct member *repelling; /* those that do, of all who hold room */
+    struct member *repelling; /* members with anti-affinity, among those with room */
     bool nodes_changed, has_taints;
     struct resources total, used; /* of ready nodes */
-    int64_t ending;               /* members whose room is about to be free */
-    /* What this decision has found no room for: less is left for all who come later. */
+    int64_t ending;               /* members whose room is about to become free */
+    /* What this decision found no room for: later groups have even less. */
     struct hopeless {
         struct resources asks;
         int64_t count;
     } hopeless[HOPELESS_LIMIT];
     size_t hopeless_len;
-    int64_t ends_ms;       /* whoever is being placed with ROOM_IN_TIME, surely */
-    uint64_t rules;        /* raised when judgements may change: nodes, queues, namespaces */
-    uint64_t ruled_at;     /* when they last did for all queues */
-    size_t depth;          /* how many that wait are tried behind the first that does not fit */
-    struct group *reached; /* those of the last walk that wait in line */
+    int64_t ends_ms;       /* latest end of the member being placed with ROOM_IN_TIME */
+    uint64_t rules;        /* incremented when verdicts may change: nodes, queues, namespaces */
+    uint64_t ruled_at;     /* last change that affects all queues */
+    size_t depth;          /* how many waiting groups are tried after the first that does not fit */
+    struct group *reached; /* waiting groups the last walk reached */
     struct group *dirty;
     struct queue_entry *dirty_queues, **dirty_queues_end; /* first come, first written */
     size_t waiting;                                       /* groups in lines */
-    struct group *looked;                                 /* at, by the last decision */
+    struct group *looked;                                 /* considered by the last decision */
     struct group *owed;  /* groups with a status write that can wait */
-    int64_t told_ms;     /* when such things were last told */
-    size_t told_waiting; /* groups since then, why they wait */
+    int64_t told_ms;     /* when such writes were last made */
+    size_t told_waiting; /* groups since then whose reason was written */
 };
 
 struct ledger *ledger_new(ledger_find_fn *find, void *arg, bool overcommit) must_check;
 void ledger_free(struct ledger *l);
 
-/* The object came or changed, or is gone. */
+/* The object was added or changed, or is gone. */
 void ledger_pod(struct ledger *l, const struct json *pod, bool gone);
 void ledger_group(struct ledger *l, const struct json *group, bool gone);
 void ledger_queue(struct ledger *l, const struct json *queue, bool gone);
@@ -267,25 +267,25 @@ void ledger_node(struct ledger *l, const struct json *node, bool gone);
 void ledger_namespaces_changed(struct ledger *l);
 void ledger_configure(struct ledger *l, const struct scheduler_config *config);
 
-/* Works off what was told; before a decision. */
+/* Processes the reported changes; before a decision. */
 void ledger_settle(struct ledger *l);
 
-/* The same where nothing is decided: what was worked off is forgotten. */
+/* The same without a decision: forgets what was processed. */
 void ledger_rest(struct ledger *l);
 
-/* What the last decision planned was not carried out, or not all of it. */
+/* The last decision's plan was not (completely) carried out. */
 void ledger_undone(struct ledger *l);
 
-/* All of it was. */
+/* It was. */
 void ledger_done(struct ledger *l);
 
-/* It was not, because of what was planned for that group: it is left alone for a while, longer each
- * time, so that others are not held up by it. Returns for how long. */
+/* It failed because of this group's part: the group is backed off, longer each time, so that it
+ * does not hold up others. Returns for how long. */
 int64_t ledger_refused(struct ledger *l, const char *key, int64_t now_ms);
 
-/* --- for those who decide --- */
+/* --- for the scheduler --- */
 
-/* Those that have rested are looked at; when the next has, 0: none rests. */
+/* Reconsiders groups whose back-off is over; returns when the next one is, 0: none. */
 int64_t ledger_rouse(struct ledger *l, int64_t now_ms);
 
 bool ledger_counts(const struct ledger *l, enum resource which);
@@ -295,51 +295,50 @@ void ledger_touch(struct ledger *l, struct group *g);
 void ledger_set_taking(struct ledger *l, struct group *g, bool taking);
 struct group *ledger_find_group(const struct ledger *l, const char *ns, const char *name,
                                 bool lone);
-/* Whether so much more is too much there, beside what is held and that; which is the first. */
+/* Whether there is no room for asks besides what is held and `beside`; of which resource first. */
 bool node_lacks(const struct ledger *l, const struct node_room *n, const struct resources *asks,
                 const struct resources *beside, enum resource *ret);
 bool queue_lacks(const struct queue_entry *q, const struct resources *asks,
                  const struct resources *beside, enum resource *ret);
 struct resources placement_requests(const struct json *placement); /* of each of its members */
 struct queue_entry *ledger_next_dirty_queue(struct ledger *l);
-/* How the group is counted in its queue from now on. */
+/* The phase in which its queue counts the group from now on. */
 void ledger_set_phase(struct ledger *l, struct group *g, enum group_phase phase);
-/* Rules have changed since it was judged. */
+/* Whether rules have changed since its verdict. */
 bool group_is_misjudged(const struct ledger *l, const struct group *g);
 struct group *group_after(const struct group *g); /* in its queue's line; NULL: none */
-/* The walk has come to it. */
+/* The walk has reached it. */
 void ledger_reach(struct ledger *l, struct group *g);
 void ledger_unreach(struct group *g);
-/* It has a message that can wait; the message is out. */
+/* It has a message that can wait; the message was written. */
 void ledger_owe(struct ledger *l, struct group *g);
 void ledger_pay(struct group *g);
-/* Free GPUs, close to each other, and one with shares enough. Of each none, when there are not
- * enough or none is asked for. */
+/* Free GPUs close to each other, and one with enough shares. Empty when there are not enough or
+ * none are asked for. */
 struct gpu_lease node_free_gpus(const struct node_room *n, const struct resources *asks);
-/* Those of the lease that cannot be had there. */
+/* The GPUs of the lease that are not available there. */
 uint64_t node_barred_gpus(const struct node_room *n, struct gpu_lease lease, int64_t shares);
-/* Whether there are devices for all that is asked for, as far as the node names any. */
+/* Whether there are devices for everything asked for, if the node lists any. */
 bool node_gives_gpus(const struct node_room *n, const struct resources *asks);
-/* Its status has places for it, whether they are of any use or not. */
+/* Its status has places, useful or not. */
 bool group_is_recorded(const struct group *g);
-/* How many members it cannot run without. */
+/* The number of members it cannot run without. */
 int64_t group_whole(const struct group *g);
-/* It has lost members, and what runs of it runs for nothing without them. One that was only asked
- * to grow has lost none. */
+/* It has lost members without which the rest is useless. A group that was merely asked to grow has
+ * lost none. */
 bool group_is_broken(const struct group *g);
-/* By name, with numbers in order: of a job's replicas the master or the first worker comes first.
- */
+/* By name, with numbers in numeric order: a job's master or first worker comes first. */
 int member_compare(const struct member *a, const struct member *b);
-/* It has a pod that waits and has no place. */
+/* It has a waiting pod without a place. */
 bool member_is_unplaced(const struct member *m);
-/* Its pod is there and has not ended. */
+/* Its pod exists and has not ended. */
 bool member_is_live(const struct member *m);
-/* How many pods of it are placed, as far as it can count on them. */
+/* How many of its pods are placed and can be relied on. */
 int64_t group_there(const struct group *g);
-/* Whether a role has too few members; the first such one and how many it has. */
+/* Whether a role has too few members; the first such role and its count. */
 bool group_lacks_role(const struct group *g, const struct group_role **ret_role,
                       int64_t *ret_there);
-/* How many of the members without a place must get one together. */
+/* How many members without a place must get one together. */
 int64_t group_required(const struct group *g);
 struct resources group_asks(const struct group *g, int64_t members);
 /* What its members hold there, but for those about to go. */

@@ -1,11 +1,11 @@
 /*
- * mpi.c - MPIJob: workers that wait, and a launcher whose mpirun starts the program in them. What
- * all jobs do is in job_run.c.
+ * mpi.c - MPIJob: idle workers, and a launcher whose mpirun starts the program in them. What all
+ * jobs share is in job_run.c.
  *
- * Launcher and workers are one gang and are made together, the launcher last; it waits for the
+ * Launcher and workers are one gang and are created together, the launcher last; it waits for the
  * workers itself (mpi.h), so that no scheduler ever has to choose between a launcher without
- * workers and workers without a launcher. An attempt is over when the launcher ends or a worker
- * does; the launcher's end is the job's.
+ * workers and workers without a launcher. An attempt is over when the launcher or a worker ends;
+ * the launcher's end is the job's.
  */
 #include "core/mpi.h"
 
@@ -45,7 +45,7 @@ static void assign_roles(struct job_view *v)
     v->roles_len = 2;
 }
 
-/* T9k counts restarts by type; an attempt here is one of all, so the highest limit counts. */
+/* T9k counts restarts by type; an attempt here restarts all, so the highest limit applies. */
 static int64_t budget(const struct job_view *v)
 {
     int64_t limit = 0;
@@ -215,7 +215,7 @@ static void copy_absent(struct arena *a, struct json *to, const struct json *fro
             json_set(a, to, *keys, json_clone(a, json_get(from, *keys)));
 }
 
-/* The container of that name; else the only one, unless a command of its own makes it a sidecar. */
+/* The container of that name; else the only one, unless its own command makes it a sidecar. */
 static struct json *find_launcher(struct json *pod_spec)
 {
     struct json *first = json_first_mut(json_get_mut(pod_spec, "containers"));
@@ -227,7 +227,7 @@ static struct json *find_launcher(struct json *pod_spec)
                                                                                             : NULL;
 }
 
-/* mpirun must find the same files in the same place as the program it starts. */
+/* mpirun must find the same files in the same places as the program it starts. */
 static const char *const from_worker[] = {"image", "imagePullPolicy", "workingDir", NULL};
 static const char *const from_worker_too[] = {"env", "envFrom", "volumeMounts", "securityContext",
                                               NULL};
@@ -310,7 +310,7 @@ static struct json *launch_args(const struct job_view *v, const struct json *res
     return args;
 }
 
-/* A resumeSpecs entry for the launcher says what mpirun starts after a pause. */
+/* A resumeSpecs entry for the launcher is what mpirun starts after a pause. */
 static struct json *launcher_pod_spec(const struct job_view *v, const struct replica *r)
 {
     const struct json *own = json_at(r->role->spec, "template", "spec");
@@ -333,7 +333,7 @@ static struct json *pod_spec(const struct job_view *v, const struct replica *r)
     return r->rank == 0 ? launcher_pod_spec(v, r) : worker_pod_spec(v, r);
 }
 
-/* --- what the launcher may do ----------------------------------------------------------------- */
+/* --- the launcher's rights -------------------------------------------------------------------- */
 
 static void add_rule(const struct job_view *v, struct json *rules, const char *resource,
                      const char *const *verbs)
@@ -353,7 +353,7 @@ static void add_rule(const struct job_view *v, struct json *rules, const char *r
 static struct json *role_new(const struct job_view *v, const char *name)
 {
     static const char *const look[] = {"get", "list", "watch", NULL};
-    static const char *const start[] = {"create", "get", NULL}; /* a WebSocket comes as GET */
+    static const char *const start[] = {"create", "get", NULL}; /* WebSockets use GET */
     struct json *role = replica_child_new(v, &kind_role, name);
     struct json *rules = json_make_array(v->arena, role, "rules");
 

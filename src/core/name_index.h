@@ -1,6 +1,6 @@
 /*
- * name_index.h - finds things by name in constant time, for one decision. Lives in the decision's
- * arena; names are borrowed. A plain array would make a job of a thousand replicas cost a million.
+ * name_index.h - constant-time lookup by name, for one decision. Lives in the decision's arena and
+ * borrows the names. Searching an array would cost a million steps for a thousand replicas.
  */
 #ifndef MUSTER_CORE_NAME_INDEX_H
 #define MUSTER_CORE_NAME_INDEX_H
@@ -17,9 +17,10 @@ struct name_index {
     size_t mask;
 };
 
-/* Room for count names; more must not be put. When the arena fails every lookup finds nothing. */
+/* Room for count names, which must not be exceeded. If the arena failed, every lookup finds
+ * nothing. */
 void name_index_init(struct name_index *x, struct arena *a, size_t count);
-/* The first value put under a name stays; returns what is there afterwards. */
+/* The first value for a name stays; returns the current one. */
 void *name_index_put(struct name_index *x, const char *name, void *value);
 void *name_index_get(const struct name_index *x, const char *name);
 

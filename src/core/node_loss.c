@@ -17,7 +17,7 @@ bool node_is_silent(const struct json *node)
     return json_string_is(json_get(object_condition(node, "Ready"), "status"), "Unknown");
 }
 
-/* For this version of the object only: a sign of life that comes in between wins. */
+/* Only for this version of the object: a heartbeat in between wins. */
 static struct json *patch_new(struct arena *a, const struct json *object)
 {
     struct json *patch = json_new_object(a);

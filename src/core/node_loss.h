@@ -12,15 +12,14 @@
 /* Times as in Kubernetes. Of a node that renews no Lease, silence is known only when it is lost. */
 #define NODE_SILENT_AFTER_MS (40 * INT64_C(1000))
 #define NODE_LOST_AFTER_MS (5 * 60 * INT64_C(1000))
-/* A node that was deleted or never there; one whose agent lives is made again at once. As long as
- * pods usually have to stop: should one still run them, it is done by then. */
+/* For a node that was deleted or never existed; a live agent recreates its Node at once. As long as
+ * pods usually take to stop: if a node still runs them, they are done by then. */
 #define NODE_ABSENT_AFTER_MS (30 * INT64_C(1000))
 
-/* When the node last reported, as it says itself; "" when it never did. Another text is a sign of
- * life. */
+/* When the node last reported, by its own clock, or "". Any change is a sign of life. */
 const char *node_heartbeat(const struct json *node);
 
-/* Whether it is marked as not answering. */
+/* Whether it is marked as silent. */
 bool node_is_silent(const struct json *node);
 
 /* Marks the node, which has been silent for so long; if it is marked already, its pods are given
@@ -28,7 +27,7 @@ bool node_is_silent(const struct json *node);
 void node_loss_plan(const struct json *node, const struct json *const *pods, size_t pods_len,
                     int64_t silent_ms, int64_t now_ms, struct plan *plan);
 
-/* The same for a node that is not there. */
+/* The same for a node that does not exist. */
 void node_absence_plan(const char *name, const struct json *const *pods, size_t pods_len,
                        struct plan *plan);
 

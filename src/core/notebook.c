@@ -1,12 +1,12 @@
 /*
- * notebook.c - Notebooks among apps (app.h): JupyterLab in a pod. See docs/notebook.md.
+ * notebook.c - Notebook as an app (app.h): JupyterLab in a pod. See docs/notebook.md.
  *
- * On one machine the program is the machine's own jupyter, so a shell looks for it when the pod
- * starts. It listens on the loopback, where every user of the machine can reach it, and what it is
- * told it runs: so it wants a token, which it makes itself and nobody keeps. The proxy
- * (console/app_proxy.c), which asks of callers what running a command in the pod needs, finds it in
- * the program's environment. What the pod does at the API it does as a service account of its own,
- * which may work with jobs in that namespace, and no more.
+ * On a single machine the program is the machine's own jupyter, so a shell looks for it when the
+ * pod starts. It listens on the loopback, where every user of the machine can reach it, and it
+ * executes code: so it demands a token, which it generates itself and which is stored nowhere. The
+ * proxy (console/app_proxy.c), which requires of its callers the right to exec into the pod, reads
+ * it from the program's environment. To the API the pod is a service account of its own, which may
+ * only work with jobs in that namespace.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 
 #define GRACE_SECONDS 10
 
-/* jupyter-server reads the variable by itself. Nothing but the program and who asks it through the
- * node (NODE_TOKEN_VARIABLE, port/node.h) knows it. A command of the manifest's own has it too. */
+/* jupyter-server reads the variable itself. It is known only to the program and to those that ask
+ * through the node (NODE_TOKEN_VARIABLE, port/node.h). A command from the manifest gets it too. */
 static const char find_and_run[] =
     "PATH=\"$PATH${VIRTUAL_ENV:+:$VIRTUAL_ENV/bin}${MUSTER_JUPYTER:+:$MUSTER_JUPYTER/bin}"
     "${MUSTER_EXE:+:${MUSTER_EXE%/*}}\"; "
@@ -72,7 +72,7 @@ static bool is_mounted(const struct json *container, const char *member, const c
     return false;
 }
 
-/* So that jobs started in it (python/muster/jupyter.py) find its files where they are here. */
+/* So that jobs started in it (python/muster/jupyter.py) find its files at the same paths. */
 static void set_volume_variable(struct arena *a, const struct json *spec, struct json *container,
                                 const struct json *mount)
 {
@@ -85,7 +85,7 @@ static void set_volume_variable(struct arena *a, const struct json *spec, struct
                      arena_printf(a, "%s:%s", claim, json_get_string(mount, "mountPath", "")));
 }
 
-/* The first claim is where its user is at home, also where the manifest forgets to mount it. */
+/* The first claim is the user's home, even if the manifest does not mount it. */
 static void set_home(struct arena *a, const struct json *spec, struct json *container)
 {
     const char *home = NOTEBOOK_HOME;
@@ -153,7 +153,8 @@ static struct json *pod_new(struct arena *a, const struct json *notebook, int64_
     json_set(a, pod, "spec", spec);
     if (!container)
         return pod;
-    json_set_string(a, spec, "restartPolicy", "Never"); /* the controller counts and waits */
+    json_set_string(a, spec, "restartPolicy", "Never"); /* the controller counts and delays
+                                                         * restarts */
     if (!json_get(spec, "terminationGracePeriodSeconds"))
         json_set_int(a, spec, "terminationGracePeriodSeconds", GRACE_SECONDS);
     set_variable(a, container, "NB_PREFIX",
@@ -177,9 +178,9 @@ static bool pod_fits(const struct json *pod, const struct json *wanted)
                       json_get(notebook_container(json_get(wanted, "spec")), "args"));
 }
 
-/* --- what its pod may do ---------------------------------------------------------------------- */
+/* --- its pod's rights ------------------------------------------------------------------------- */
 
-/* By a ClusterRole that is there: who makes a Role must have all it grants (server/roles.c,
+/* By an existing ClusterRole: creating a Role requires having everything it grants (server/roles.c,
  * cli/manifests.yaml). */
 static struct json *binding_new(struct arena *a, const struct json *notebook)
 {
@@ -196,8 +197,8 @@ static struct json *binding_new(struct arena *a, const struct json *notebook)
     return binding;
 }
 
-/* Whatever is there already stays, if it is this Notebook's: another's Role would be what its maker
- * may do. */
+/* Existing objects stay if they are this Notebook's: a foreign Role would grant whatever its author
+ * chose. */
 static void plan_before(const struct app_look *l, struct plan *plan)
 {
     struct arena *a = l->arena;
@@ -227,8 +228,7 @@ static bool explain_end(struct app_look *l)
 static const char *const activity_paths[] = {"api/kernels?no_track_activity=1",
                                              "api/terminals?no_track_activity=1", NULL};
 
-/* A list of kernels, or of terminals. A kernel that computes has been at it since its last message.
- */
+/* A list of kernels or terminals. A busy kernel has been active since its last message. */
 static int64_t active_ms(const struct json *answer, int64_t now_ms)
 {
     int64_t last_ms = 0;

@@ -30,7 +30,7 @@ static int64_t condition_time(const struct json *job, const char *type)
     return object_time(object_condition(job, type), "lastTransitionTime");
 }
 
-/* Waiting begins with the job, or with the end of its last run. */
+/* Waiting starts with the job's creation, or with the end of its last run. */
 static int64_t wait_time(const struct json *job)
 {
     int64_t at_ms = object_created_ms(job);
@@ -51,7 +51,7 @@ static int64_t phase_time(const struct json *job)
 
 /* --- ids --- */
 
-/* FNV-1a, with a byte between the parts. */
+/* FNV-1a, with a separator between the parts. */
 static uint64_t hash(uint64_t h, const char *text)
 {
     for (; *text; text++)
@@ -59,7 +59,7 @@ static uint64_t hash(uint64_t h, const char *text)
     return (h ^ '|') * 0x100000001b3u;
 }
 
-/* "2026-11-17T02:42:21Z-0123456789abcdef": its time can be read again. */
+/* "2026-11-17T02:42:21Z-0123456789abcdef": the time can be parsed again. */
 static void write_id(char out[ID_SIZE], int64_t at_ms, const char *uid, const char *phase)
 {
     char stamp[TIME_TEXT_SIZE];
@@ -81,7 +81,7 @@ static int64_t id_time(const char *id)
     return time_parse(stamp, &at_ms) < 0 ? 0 : at_ms;
 }
 
-/* --- what is asked for --- */
+/* --- what to send --- */
 
 static bool is_known(const struct json *status, const char *id)
 {
@@ -107,7 +107,7 @@ static int64_t since(const struct json *notification)
     return at_ms ? at_ms : object_created_ms(notification);
 }
 
-/* Cut between characters. */
+/* Truncated between characters. */
 static void set_cut(struct arena *a, struct json *to, const char *key, const char *text)
 {
     size_t len = strlen(text);
@@ -144,7 +144,7 @@ struct json *notify_event(struct arena *a, const struct json *notification, cons
     return event;
 }
 
-/* --- what is remembered --- */
+/* --- what to remember --- */
 
 struct change {
     struct arena *arena;
@@ -173,7 +173,7 @@ static void set_error(struct change *c, const char *message)
     json_set(c->arena, c->status, "lastError", error);
 }
 
-/* Of an event whose id is forgotten its time says that it is an old one. */
+/* An event whose id is forgotten is recognized as old by its time. */
 static void remember(struct change *c, const char *id)
 {
     json_append_string(c->arena, c->recent, id);
@@ -187,7 +187,7 @@ static void remember(struct change *c, const char *id)
     }
 }
 
-/* Takes it from pending. */
+/* Removes it from pending. */
 static void decide(struct change *c, const struct json *event)
 {
     remember(c, json_get_string(event, "id", ""));
@@ -239,7 +239,7 @@ static void on_accepted(struct change *c, const struct json *event, int code)
     decide(c, event);
 }
 
-/* The receiver itself is in trouble, or asks to be left alone for a while. */
+/* The receiver has a problem of its own, or asks us to slow down. */
 static bool may_get_better(const struct notify_outcome *o)
 {
     return o->code ? o->code == 408 || o->code == 425 || o->code == 429 || o->code >= 500
@@ -279,7 +279,7 @@ static void settle(struct change *c, const struct notify_outcome *o)
         on_refused(c, event, o);
 }
 
-/* A spec that was changed is for what comes from now on, and worth a try at once. */
+/* A changed spec applies to events from now on, and is worth a retry at once. */
 static void see_spec(struct change *c, const struct json *notification)
 {
     int64_t generation = json_int(json_at(notification, "metadata", "generation"), 0);
@@ -296,7 +296,7 @@ static void see_spec(struct change *c, const struct json *notification)
     json_set_int(c->arena, c->status, "observedGeneration", generation);
 }
 
-/* First in line, and at once: a user waits for it. */
+/* First in line and at once: a user is waiting for it. */
 static void see_test(struct change *c, const struct json *notification)
 {
     const char *wanted = object_annotation(notification, ANNOTATION_SEND_TEST);
@@ -366,7 +366,7 @@ const struct json *notify_next(const struct json *notification, int64_t *ret_at_
                : json_first(json_get(status_of(notification), "pending"));
 }
 
-/* --- what is posted --- */
+/* --- the body --- */
 
 static struct json *as_json(struct arena *a, const struct json *notification,
                             const struct json *event)

@@ -1,7 +1,7 @@
 /*
- * placement.c - see placement.h. Each member gets the node it likes best of those that have room
- * for it, of equal ones the fullest (or the emptiest, as the scheduler's configuration says): whole
- * nodes stay free for those who need them.
+ * placement.c - see placement.h. Each member gets its preferred node among those with room, and of
+ * equal ones the fullest (or the emptiest, depending on the scheduler's configuration): whole nodes
+ * stay free for those that need them.
  */
 #include "core/placement.h"
 
@@ -36,7 +36,7 @@ bool place_fits(const struct ledger *l, const struct resources *asks, const stru
     return true;
 }
 
-/* GPUs are devices, not amounts, once they are held. */
+/* GPUs that are held are devices, not amounts. */
 static bool has_devices(const struct node_room *n, const struct resources *asks, enum room room)
 {
     return room > ROOM_UNHELD || node_gives_gpus(n, asks);
@@ -56,7 +56,7 @@ static int64_t missing(const struct ledger *l, const struct node_room *n,
     return sum;
 }
 
-/* What would be left on the node, in thousandths of it, all resources but pods together. */
+/* What would be left on the node, in thousandths of it, over all resources but pods. */
 static int64_t left_over(const struct node_room *n, const struct resources *asks,
                          const struct resources *room)
 {
@@ -67,7 +67,8 @@ static int64_t left_over(const struct node_room *n, const struct resources *asks
             sum += (room->amount[i] - asks->amount[i]) / (n->total.amount[i] / 1000);
         else if (n->total.amount[i] > 0)
             sum += multiply_i64(room->amount[i] - asks->amount[i], 1000) / n->total.amount[i];
-    if (asks->gpus > 0) /* so that ones do not break up nodes, however full of other things */
+    if (asks->gpus > 0) /* so that single GPUs do not break up nodes, however full these are
+                         * otherwise */
         sum = add_i64(sum, multiply_i64(room->gpus - asks->gpus, 1000 * RESOURCE_COUNT));
     return sum;
 }
@@ -80,7 +81,7 @@ bool place_is_allowed(struct ledger *l, const struct member *m, const struct nod
             constraints_allow(l, m, n, room == ROOM_EMPTY));
 }
 
-/* Preferences of each kind are numbers of their own: each counts as far as nodes differ in it. */
+/* Each kind of preference has its own scale: it is normalized by how much nodes differ in it. */
 #define LIKING_RANGE 100
 
 struct taste {
@@ -115,7 +116,7 @@ bool place_has_room(const struct ledger *l, const struct member *m, const struct
     return place_fits(l, &m->asks, &r) && has_devices(n, &m->asks, room);
 }
 
-/* What the member thinks of all nodes that have room for it; without preferences of none. */
+/* The member's preferences among all nodes with room; none if it has no preferences. */
 static struct taste taste_of(struct ledger *l, const struct member *m, enum room room)
 {
     struct taste t = {0};
@@ -165,7 +166,7 @@ static struct node_room *choose(struct ledger *l, const struct member *m, enum r
     return best;
 }
 
-/* A member's shares are of one GPU: what is left of several is no room for it. */
+/* A member's shares are of one GPU: remainders of several do not add up. */
 static int64_t sharers(const struct node_room *n, int64_t shares)
 {
     if (shares == 0 || !n->shares.set)
@@ -173,8 +174,8 @@ static int64_t sharers(const struct node_room *n, int64_t shares)
     return gpu_set_count(n->shares.set) * (n->shares.each / shares);
 }
 
-/* How many such members fit on all nodes together; counts up to enough. For what no node treats
- * specially it is exact, else it is at most too high. */
+/* How many such members fit on all nodes together, counting up to enough. Exact unless nodes treat
+ * them specially; otherwise an upper bound. */
 static int64_t capacity(struct ledger *l, const struct resources *asks, int64_t enough,
                         enum room room)
 {
@@ -192,7 +193,7 @@ static int64_t capacity(struct ledger *l, const struct resources *asks, int64_t 
     return sum;
 }
 
-/* The shape all members without a place have; NULL: they differ. */
+/* The shape common to all members without a place; NULL: they differ. */
 static const struct member *common_shape(const struct group *g)
 {
     const struct member *first = NULL;
@@ -207,7 +208,7 @@ static const struct member *common_shape(const struct group *g)
     return first;
 }
 
-/* As much as something that did not fit before, and as often. */
+/* At least as much, as often, as something that already did not fit. */
 static bool is_known_hopeless(const struct ledger *l, const struct resources *asks, int64_t count)
 {
     for (size_t i = 0; i < l->hopeless_len; i++) {
@@ -286,7 +287,7 @@ void place_begin_trial(struct ledger *l, const struct group *g)
             resources_subtract(&m->node->before, &m->asks);
 }
 
-/* Only what this trial placed is held. */
+/* Counts only what this trial placed. */
 static bool fits_on_empty(struct ledger *l, struct group *g, int64_t count)
 {
     const struct member *m = common_shape(g);

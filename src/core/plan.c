@@ -1,8 +1,8 @@
 /*
- * plan.c - builds plans. Nothing here is carried out: see control/.
+ * plan.c - builds plans; control/ carries them out.
  *
- * A plan whose arena failed is not to be used; the builders then leave steps out, and the caller
- * for the plan checks arena_failed() once.
+ * A plan whose arena failed must not be used; the builders then omit steps, and the caller checks
+ * arena_failed() once.
  */
 #include "core/plan.h"
 
@@ -12,7 +12,7 @@
 #include "api/object.h"
 #include "core/pod_state.h"
 
-#define EVENT_TEXT_LIMIT 1024 /* Kubernetes refuses longer event messages */
+#define EVENT_TEXT_LIMIT 1024 /* Kubernetes' limit for event messages */
 
 void plan_init(struct plan *p, struct arena *a)
 {
@@ -100,7 +100,7 @@ void plan_delete_as_seen(struct plan *p, const struct kind *k, const struct json
         p->last->version = object_resource_version(object);
 }
 
-/* A pod that had other finalizers keeps them. */
+/* Other finalizers of the pod are kept. */
 static struct json *tracking_patch(struct arena *a, const struct json *pod, bool tracked)
 {
     struct json *patch = json_new_object(a), *list = json_new_array(a);
@@ -116,7 +116,7 @@ static struct json *tracking_patch(struct arena *a, const struct json *pod, bool
     return patch;
 }
 
-/* Without any grace a pod would be over before its node has told how it ended. */
+/* Without a grace period the pod would be gone before its node reported how it ended. */
 void plan_evict(struct plan *p, const struct json *pod)
 {
     struct plan_step *step = add_step(p, PLAN_EVICT, &kind_pod, pod);
@@ -201,7 +201,7 @@ void plan_event(struct plan *p, const struct kind *k, const struct json *about, 
     va_end(args);
     json_set_string(a, event, "apiVersion", "v1");
     json_set_string(a, event, "kind", kind_event.name);
-    /* Events about things without a namespace live in "default", as in Kubernetes. */
+    /* As in Kubernetes, events about cluster objects are in "default". */
     json_set_string(a, metadata, "namespace", k->namespaced ? object_namespace(about) : "default");
     json_set(a, event, "involvedObject", reference_to(a, k, about));
     json_set_string(a, event, "type", type);

@@ -7,7 +7,7 @@
 #include "api/object.h"
 #include "core/pod_state.h"
 
-/* What Kubernetes sets on a pod that had to go through no fault of its own. */
+/* Set by Kubernetes on a pod that was terminated through no fault of its own. */
 #define DISRUPTION "DisruptionTarget"
 
 static const struct json *failed_end(const struct json *container_status)

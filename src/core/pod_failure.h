@@ -1,4 +1,4 @@
-/* pod_failure.h - what a Job's podFailurePolicy says about a pod that failed. Pure. */
+/* pod_failure.h - applies a Job's podFailurePolicy to a failed pod. Pure. */
 #ifndef MUSTER_CORE_POD_FAILURE_H
 #define MUSTER_CORE_POD_FAILURE_H
 
@@ -6,7 +6,7 @@
 
 enum failure_action { FAILURE_COUNT, FAILURE_IGNORE, FAILURE_FAIL_INDEX, FAILURE_FAIL_JOB };
 
-/* policy NULL: it counts. ret_why: the sentence about the rule, set where one matched. */
+/* policy NULL: it counts. ret_why: a sentence about the matching rule, if any. */
 enum failure_action pod_failure_action(struct arena *a, const struct json *policy,
                                        const struct json *pod, const char **ret_why);
 

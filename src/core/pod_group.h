@@ -8,14 +8,14 @@ struct group_wish {
     struct arena *arena;
     const struct kind *kind; /* the job's */
     const struct json *job;
-    const struct json *group; /* that is there, or NULL */
-    const char *queue;        /* "": the default one */
+    const struct json *group; /* the existing one, or NULL */
+    const char *queue;        /* "": the default queue */
     int64_t priority;
-    int64_t least, members;      /* that start together; wanted now */
+    int64_t least, members;      /* that start together; currently wanted */
     const struct json *deadline; /* seconds; NULL: none */
 };
 
-/* Made before the pods, kept up to date, and gone at the end. */
+/* Creates it before the pods, keeps it up to date, and deletes it at the end. */
 void group_make(const struct group_wish *w, struct plan *plan);
 void group_keep(const struct group_wish *w, struct plan *plan);
 void group_end(const struct group_wish *w, struct plan *plan);

@@ -1,8 +1,8 @@
 /*
- * pod_state.c - reads a pod's status.
+ * pod_state.c - interprets a pod's status.
  *
- * The exit code of a failed pod is that of its training container when that one failed, else of the
- * first container that did: a crashed side-car fails the pod too, and its code then decides.
+ * A failed pod's exit code is that of its training container if that failed, else of the first
+ * container that did: a crashed sidecar fails the pod too, and then its code decides.
  */
 #include "core/pod_state.h"
 
@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "core/exit_words.h"
 
-#define MESSAGE_LIMIT 400 /* bytes of a container's last words that are passed on */
+#define MESSAGE_LIMIT 400 /* bytes of a container's last output that are passed on */
 #define EXIT_KILLED 137
 #define EVICTED "Evicted" /* by the node, which says why */
 
@@ -22,7 +22,7 @@ static const char *const phase_names[] = {
     [POD_FAILED] = "Failed",   [POD_UNKNOWN] = "Unknown",
 };
 
-/* The pod did nothing wrong: running it again is free. */
+/* Not the pod's fault: restarting it is free. */
 static const char *const lost_reasons[] = {
     "NodeLost",   "NodeShutdown", "Shutdown",
     "Preempting", "Preempted",    "ContainerStatusUnknown", /* its machine came back without it */
@@ -132,7 +132,7 @@ static void blame(struct pod_state *s, const struct json *container_status)
     s->message = json_get_string(end, "message", s->message);
 }
 
-/* How long a pod ran that succeeded: as long as its longest container. */
+/* How long a succeeded pod ran: as long as its longest container. */
 static int64_t longest_run_ms(const struct json *statuses)
 {
     int64_t longest = 0;
@@ -146,9 +146,9 @@ static int64_t longest_run_ms(const struct json *statuses)
     return longest;
 }
 
-/* What a container does while it is being stopped is not counted as its own end; what it did before
- * is. Its node may know; but a failure just before may follow from the end of another that had been
- * told to. Times are whole seconds: only an earlier second is surely before. */
+/* A container's end counts as its own only if it ended before being stopped. Its node may know; but
+ * a failure just before may be caused by another replica that had been stopped. Times are in
+ * seconds, so only an earlier second is certainly before. */
 static bool ended_before_deletion(const struct json *pod, const struct json *statuses)
 {
     const struct json *metadata = json_get(pod, "metadata");
@@ -196,7 +196,7 @@ struct pod_state pod_state_of(const struct json *pod, const char *main_container
     if (failed)
         blame(&s, failed);
     if (json_string_is(json_get(status, "reason"), EVICTED)) {
-        s.reason = EVICTED; /* what its programs said while they were stopped explains nothing */
+        s.reason = EVICTED; /* what its programs said while being stopped explains nothing */
         s.message = json_get_string(status, "message", "");
     }
     s.lost_peer = peer_words(s.message);
@@ -204,8 +204,8 @@ struct pod_state pod_state_of(const struct json *pod, const char *main_container
     return s;
 }
 
-/* The last line of what the program left behind: where a cluster puts the log's end there, the
- * exception is in it. As much of it as fits a sentence, without what a terminal would act on. */
+/* The last line of the program's message: on a cluster that is the end of the log, with the
+ * exception in it. Shortened to fit a sentence, without control characters. */
 static const char *last_line(struct arena *a, const char *text)
 {
     size_t end = strlen(text), start, n = 0;
@@ -233,8 +233,8 @@ static const char *said_last(struct arena *a, const struct pod_state *s, const c
 {
     if (!message[0])
         return "";
-    /* Of a signal's victim the last line is a hint where it was, not the reason. The node's own
-     * words about a kill are one. */
+    /* For a program killed by a signal the last line only hints at where it was, unless it is the
+     * node's own message about the kill. */
     return exit_by_signal(s->exit_code) && s->exit_code != EXIT_KILLED &&
                    strcmp(s->reason, EVICTED) != 0
                ? arena_printf(a, "; it last said: %s", message)
@@ -286,7 +286,7 @@ static bool waiting_in(const struct json *statuses, const char **ret_reason,
         const struct json *waiting = json_at(c, "state", "waiting");
         const char *reason = json_get_string(waiting, "reason", "");
 
-        /* These two are the normal course of things. */
+        /* These two are normal. */
         if (!reason[0] || strcmp(reason, "ContainerCreating") == 0 ||
             strcmp(reason, "PodInitializing") == 0)
             continue;

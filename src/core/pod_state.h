@@ -1,4 +1,4 @@
-/* pod_state.h - what a pod's status says, in the few words decisions need. Pure. */
+/* pod_state.h - a pod's status reduced to what decisions need. Pure. */
 #ifndef MUSTER_CORE_POD_STATE_H
 #define MUSTER_CORE_POD_STATE_H
 
@@ -6,42 +6,43 @@
 
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
 
-/* A condition the node sets on a pod that is being deleted: its programs had ended before they were
- * told to. */
+/* A condition the node sets on a pod being deleted: its programs had ended before they were told
+ * to. */
 #define POD_ENDED_BY_ITSELF "muster.dev/EndedByItself"
-/* Keeps a pod that is evicted until its job's status says what follows from its end. */
+/* Keeps an evicted pod until its job's status has accounted for its end. */
 #define FINALIZER_TRACKING "muster.dev/job-tracking"
-/* The same of every pod of a batch Job. */
+/* The same for every pod of a batch Job. */
 #define FINALIZER_BATCH "batch.kubernetes.io/job-tracking"
 
 struct pod_state {
     enum pod_phase phase;
     bool deleting;
-    bool ended_first; /* deleting, but its containers had ended before anybody asked for that */
-    bool by_itself;   /* deleting, but they were told to end only later, as its node knows */
-    bool over;        /* deleting, and its node has nothing more to tell */
-    bool lost; /* failed through no fault of its own: its node is gone, or it had to make room */
-    int exit_code;         /* of a failed pod's container at fault; 0 succeeded; -1 not known */
-    int64_t ran_ms;        /* how long that container ran; 0 when not known */
-    int64_t finished_ms;   /* when it ended; 0 when not known */
-    bool lost_peer;        /* its last words are about another that is gone */
-    const char *container; /* at fault, "" when not known */
-    bool aside;            /* that is not the training container */
-    const char *reason;    /* its, else the pod's; "" when there is none */
+    bool ended_first; /* deleting, but its containers had ended before the deletion */
+    bool by_itself;   /* deleting, but they were told to end only afterwards, according to its
+                       * node */
+    bool over;        /* deleting, and its node has nothing more to report */
+    bool lost;      /* failed through no fault of its own: its node is gone, or it was preempted */
+    int exit_code;  /* of the container at fault; 0: succeeded; -1: unknown */
+    int64_t ran_ms; /* how long that container ran; 0: unknown */
+    int64_t finished_ms;   /* when it ended; 0: unknown */
+    bool lost_peer;        /* its last output reports a lost peer */
+    const char *container; /* at fault, or "" */
+    bool aside;            /* not the training container */
+    const char *reason;    /* its own, else the pod's; or "" */
     const char *message;   /* likewise */
 };
 
-/* main_container: of several failed ones, the one that is to blame; may be NULL. */
+/* main_container: the one to blame if several failed; may be NULL. */
 struct pod_state pod_state_of(const struct json *pod, const char *main_container);
 bool pod_is_finished(const struct json *pod);
 bool finalizer_is_tracking(const struct json *finalizer); /* either of them */
-/* Over, and there only because of such a finalizer. */
+/* Over, and kept only by such a finalizer. */
 bool pod_is_held(const struct json *pod);
 bool pod_is_placed(const struct json *pod); /* on a node */
 bool pod_is_for_default_scheduler(const struct json *pod);
-/* The scheduler it asks for, when that is not ours; else NULL. */
+/* The scheduler it asks for if that is not ours, else NULL. */
 const char *pod_foreign_scheduler(const struct json *pod);
-/* For people: `NAME failed with exit code 137 (killed ...)`. Only for failed pods. */
+/* For messages: `NAME failed with exit code 137 (killed ...)`. Only for failed pods. */
 const char *pod_failure_text(struct arena *a, const char *pod_name, const struct pod_state *s);
 /* The same for programs: replica, exitCode, container, reason, message; what is not known is left
  * out. */

@@ -11,7 +11,7 @@
 
 #define LEASE_PREFIX "master-port-"
 
-/* The port a lease is for, or 0: others may keep leases in the namespace too. */
+/* The port of a lease, or 0: the namespace may contain other leases. */
 static int64_t port_of(const struct json *lease)
 {
     const char *name = object_name(lease);
@@ -81,7 +81,7 @@ bool port_lease_suffices(const struct json *job, const struct json *lease)
 {
     if (lease && is_held_by(lease, object_uid(job)))
         return true;
-    /* A TensorBoard that failed is tried again. */
+    /* A failed TensorBoard is retried. */
     return !json_at(job, "status", "port") && object_has_ended(job);
 }
 

@@ -1,11 +1,10 @@
 /*
- * preempt.c - whom a group of a higher queue sends away. Victims are of queues of strictly lower
- * priority that may be preempted: first what elastic groups can do without, then whole groups, of
- * the lowest queue and of the one that holds the larger share, the least important and youngest
- * first. As few as are needed: of those that differ by their age alone the larger go, if that saves
- * others; what is ending anyway is waited for instead. Of gangs that lost
- * members and hold what the others lack one goes, whatever their queues, and so does one whose lost
- * members no node can take.
+ * preempt.c - picks victims for a group of a higher queue. They are in preemptible queues of
+ * strictly lower priority: first surplus members of elastic groups, then whole groups; from the
+ * lowest queue, then the one with the larger share, the least important and youngest first. As few
+ * as possible: of those that differ by age alone the larger ones, if that spares others; and pods
+ * that are already ending are waited for instead. Among incomplete gangs that hold what the others
+ * lack one is stopped, whatever its queue, and so is one whose lost members fit no node.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "core/decision.h"
 
 #define CANDIDATES_LIMIT 4096
-#define STUCK_MS 60000   /* a node that was lost may come back */
+#define STUCK_MS 60000   /* a lost node may come back */
 #define ATTEMPTS_LIMIT 8 /* groups that may look for victims in one decision */
 #define ALONE_LIMIT 64   /* victims of which each is tried alone */
 
@@ -44,7 +43,7 @@ static int64_t surplus_of(const struct group *g)
     return g->started && !g->lone ? max_i64(g->bound - g->min_member, 0) : 0;
 }
 
-/* The last are the first to go: who leads the others is the first. */
+/* The last members are surplus first: the leader comes first. */
 static bool is_surplus(const struct group *g, const struct member *m)
 {
     int64_t before = 0;
@@ -57,7 +56,7 @@ static bool is_surplus(const struct group *g, const struct member *m)
 static void add_group(struct hunt *h, struct group *g)
 {
     if (g->preempted || g->taker || g->rests ||
-        (!g->lone && !g->exists)) /* it may be of a higher queue */
+        (!g->lone && !g->exists)) /* it may belong to a higher queue */
         return;
     for (struct member *m = g->first; m && surplus_of(g) > 0; m = m->next)
         if (is_surplus(g, m) && !m->ending && !m->evicted)
@@ -80,7 +79,7 @@ static int compare_i64(int64_t a, int64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Who goes first by what queues and priorities say. */
+/* Order of eviction by queues and priorities. */
 static int compare_ranks(const struct victim *a, const struct victim *b)
 {
     int c = (a->member == NULL) - (b->member == NULL);
@@ -156,8 +155,8 @@ static void set_run(struct hunt *h, size_t *set, size_t len)
         set_spare(&h->victims[*set - 1], false);
 }
 
-/* The shortest run of candidates from the front that is enough, of which so many are set; 0: not
- * even all are. */
+/* The length of the shortest sufficient prefix of the candidates, of which `set` are already
+ * chosen; 0: not even all suffice. */
 static size_t shortest_run(struct hunt *h, size_t set)
 {
     size_t low = set, high = h->len;
@@ -178,7 +177,7 @@ static size_t shortest_run(struct hunt *h, size_t set)
     return high;
 }
 
-/* Who need not go after all stays. */
+/* Spares victims that turn out not to be needed. */
 static size_t spare_the_needless(struct hunt *h, size_t len)
 {
     size_t kept = 0;
@@ -214,7 +213,7 @@ static int compare_uses(const void *x, const void *y)
     return c ? c : compare_victims(a, b);
 }
 
-/* The first of the run that would do without the others of it; len: none. */
+/* The first candidate of the run that suffices without the others; len: none. */
 static size_t alone(struct hunt *h, size_t from)
 {
     for (size_t i = from; i < h->len && i < from + ALONE_LIMIT; i++) {
@@ -229,8 +228,8 @@ static size_t alone(struct hunt *h, size_t from)
     return h->len;
 }
 
-/* Of the last rank that has to go, whole groups that count the same but for their age, those of
- * which the fewest are enough. All before them are set; returns how many are then. */
+/* Of the last rank needed, picks the fewest whole groups that differ only by age. All before them
+ * are chosen; returns how many are then. */
 static size_t fewest(struct hunt *h, size_t len)
 {
     size_t first = len - 1, end = len, set = len, one;
@@ -258,7 +257,7 @@ static size_t fewest(struct hunt *h, size_t len)
     set = shortest_run(h, first);
     if (set < len)
         return set;
-    set_run(h, &set, first); /* as many of the larger: the younger, then */
+    set_run(h, &set, first); /* no fewer of the larger ones: then the younger */
     qsort(&h->victims[first], end - first, sizeof(*h->victims), compare_victims);
     set_run(h, &set, len);
     return len;
@@ -297,7 +296,7 @@ bool preempt_for(struct decision *d, struct group *g, int64_t required)
     if (d->heads_len == CLAIMS_LIMIT)
         return false;
     if (l->ending > 0 && place_members(l, g, required, ROOM_TO_COME)) {
-        claim_places(d, g); /* it is being cleared already */
+        claim_places(d, g); /* its victims are already stopping */
         return true;
     }
     if (!l->may_preempt || g->started || yields(g) || d->preemptions >= ATTEMPTS_LIMIT)
@@ -322,9 +321,9 @@ bool preempt_for(struct decision *d, struct group *g, int64_t required)
     return true;
 }
 
-/* --- gangs that wait for each other ----------------------------------------------------------- */
+/* --- gangs that block each other -------------------------------------------------------------- */
 
-/* It lacks members, and holds the rest for nothing until it gets them. */
+/* It lacks members, so what it holds is useless until it gets them. */
 static bool holds_for_nothing(const struct group *g)
 {
     return group_is_broken(g) && !g->taker && !g->preempted && g->leaving == 0;
@@ -345,7 +344,7 @@ static struct group *later(struct group *a, struct group *b)
     return strcmp(a->line_key, b->line_key) > 0 ? a : b;
 }
 
-/* Looks at one who holds what the group waits for; false: there is hope that he ends. */
+/* Considers one holder of what the group waits for; false: it may well end by itself. */
 static bool is_in_the_way(const struct group *g, struct group *other, struct group **last)
 {
     if (other == g)

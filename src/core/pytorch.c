@@ -1,6 +1,6 @@
 /*
- * pytorch.c - PyTorchTrainingJob: its replicas form a process group that meets at the master. What
- * all jobs do is in job_run.c.
+ * pytorch.c - PyTorchTrainingJob: replicas form a process group that meets at the master. What all
+ * jobs share is in job_run.c.
  */
 #include <inttypes.h>
 

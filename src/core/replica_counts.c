@@ -1,6 +1,6 @@
 /*
- * replica_counts.c - how many replicas each type has. Plain jobs say so; an elastic job says how
- * many it wants in all, and they are shared out by weight. Pure.
+ * replica_counts.c - the number of replicas per type. Plain jobs state it; an elastic job states a
+ * total, which is divided by weight. Pure.
  */
 #include "core/job_view.h"
 
@@ -19,8 +19,8 @@ static int64_t bounded(int64_t value, int64_t low, int64_t high)
     return max_i64(low, min_i64(value, high));
 }
 
-/* Whole shares first, then one each to the types in order until all are given. The first type has
- * the master and is never left without. */
+/* Whole shares first, then one each to the types in order. The first type has the master and always
+ * gets one. */
 static void share_out(const struct json *entries, int64_t total, int64_t *counts)
 {
     int64_t weights = 0, given = 0;

@@ -12,7 +12,7 @@ void replica_hash5(const char *job_name, const char *job_uid, char out[HASH5_SIZ
     uint64_t hash = fnv1a_64(FNV1A_64_START, job_name, strlen(job_name));
 
     hash = fnv1a_64(hash, job_uid, strlen(job_uid));
-    /* 64 bits are 16 digits: the first five are the top 20 bits. */
+    /* the top 20 of 64 bits are the first five of 16 digits */
     (void)snprintf(out, HASH5_SIZE, "%05x", (unsigned)(hash >> 44));
 }
 

@@ -1,11 +1,11 @@
 /*
- * replica_pod.c - makes a replica's pod out of its template, and its service; what the kinds' own
- * code for it (job_rules.h: pod_spec) has in common.
+ * replica_pod.c - makes a replica's pod from its template, and its Service; shared by the kinds'
+ * own code (job_rules.h: pod_spec).
  *
- * What we add never takes away what the user wrote: labels and annotations of the template stay,
- * and an environment variable the user sets himself wins (with a warning where that breaks the
- * group). The one exception is restartPolicy, which is always Never: the controller replaces pods,
- * because only it can count restarts over all replicas.
+ * Additions never replace what the user wrote: labels and annotations of the template stay, and a
+ * user's environment variable wins (with a warning where that breaks the group). The one exception
+ * is restartPolicy, which is always Never: the controller replaces pods, because only it can count
+ * restarts over all replicas.
  */
 #include "core/replica_pod.h"
 
@@ -32,7 +32,7 @@ struct json *replica_child_new(const struct job_view *v, const struct kind *kind
     return child_new(v->arena, kind, name, v->kind, v->job);
 }
 
-/* A clone of a map of the template's metadata, or an empty one. */
+/* A copy of a map in the template's metadata, or an empty one. */
 static struct json *template_map(struct arena *a, const struct replica *r, const char *which)
 {
     const struct json *map = json_at(r->role->spec, "template", "metadata", which);
@@ -156,8 +156,8 @@ static struct json *named_field(struct arena *a, const char *node)
     return e;
 }
 
-/* A pod that has its node is asked nothing more: a gang would be there by half, on a node that may
- * be full or not there. So the node is what the scheduler is asked for, as DaemonSets do. */
+/* A pod with a nodeName bypasses the scheduler: a gang could be bound by half, on a node that is
+ * full or does not exist. So the node becomes an affinity, as with DaemonSets. */
 void job_ask_for_node(struct arena *a, struct json *spec)
 {
     const char *node = json_get_string(spec, "nodeName", "");
@@ -171,7 +171,7 @@ void job_ask_for_node(struct arena *a, struct json *spec)
     if (alone)
         json_append(terms, json_new_object(a));
     for (struct json *term = json_first_mut(terms); term; term = term->next)
-        if (alone || json_len(term) > 0) /* an empty one allows nothing */
+        if (alone || json_len(term) > 0) /* an empty one matches nothing */
             json_append(json_make_array(a, term, "matchFields"), named_field(a, node));
     json_remove(spec, "nodeName");
 }
@@ -192,7 +192,8 @@ struct json *replica_pod_new(const struct job_view *v, const struct replica *r)
     return pod;
 }
 
-/* Headless: a name for one pod, there before the pod is ready, for that is when ranks meet. */
+/* Headless: a name for one pod, resolvable before the pod is ready, because that is when ranks
+ * meet. */
 struct json *replica_service_new(const struct job_view *v, const struct replica *r)
 {
     struct arena *a = v->arena;

@@ -1,4 +1,4 @@
-/* resources.c - what a pod asks for, in numbers, and those numbers in words. Pure. */
+/* resources.c - what a pod asks for, in numbers and in words. Pure. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 
 static const struct {
     const char *name;  /* in requests, limits and capacity */
-    const char *words; /* after the number */
-    const char *one;   /* the same of one */
+    const char *words; /* after a number */
+    const char *one;   /* singular */
 } table[RESOURCE_COUNT] = {
     [RESOURCE_CPU] = {"cpu", " CPU", " CPU"},
     [RESOURCE_MEMORY] = {"memory", " memory", " memory"},
@@ -17,8 +17,8 @@ static const struct {
     [RESOURCE_PODS] = {"pods", " pods", " pod"},
 };
 
-/* More than any machine has, and so little that what is added up can be taken away again: a sum
- * that stopped at its largest could not. */
+/* More than any machine has, yet small enough that sums never saturate, so that they can be undone
+ * by subtraction. */
 #define AMOUNT_MOST INT64_C(1000000000000000)
 
 const char *resource_key(enum resource which)
@@ -126,7 +126,7 @@ int64_t pod_amount_milli(const struct json *pod_spec, const char *part, const ch
     return sum == 0 && strcmp(part, "limits") == 0 ? 0 : add_i64(sum, overhead);
 }
 
-/* A machine's memory is never a round number: whole Mi are exact enough for a sentence. */
+/* A machine's memory is never round: whole Mi are precise enough for a sentence. */
 static int64_t rounded_bytes(int64_t bytes)
 {
     const int64_t mi = INT64_C(1) << 20;
@@ -159,7 +159,7 @@ static bool is_counted(const char *resource)
     return false;
 }
 
-/* A node has these only when it says so. */
+/* A node has these only if it lists them. */
 static bool is_offered_by_name(const char *resource)
 {
     static const char large_pages[] = "hugepages-";

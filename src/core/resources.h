@@ -1,4 +1,4 @@
-/* resources.h - amounts of CPU, memory, GPUs, shares of GPUs and pods, and their words. Pure. */
+/* resources.h - amounts of CPU, memory, GPUs, GPU shares and pods, and their text. Pure. */
 #ifndef MUSTER_CORE_RESOURCES_H
 #define MUSTER_CORE_RESOURCES_H
 
@@ -35,23 +35,23 @@ static inline bool resources_are_zero(const struct resources *r)
     return true;
 }
 
-void resources_add(struct resources *sum, const struct resources *r); /* stays at the largest */
-void resources_subtract(struct resources *sum, const struct resources *r); /* at the smallest */
+void resources_add(struct resources *sum, const struct resources *r);      /* saturates */
+void resources_subtract(struct resources *sum, const struct resources *r); /* saturates */
 /* "4 CPU", "8Gi memory", "2 GPU", "1 GPU share", "3 pods"; amounts in milli CPU, bytes, pieces. */
 const char *resource_text(struct arena *a, enum resource which, int64_t amount);
-/* The number alone: "4", "8Gi", "2". */
+/* Just the number: "4", "8Gi", "2". */
 const char *resource_number(struct arena *a, enum resource which, int64_t amount);
 const char *resource_key(enum resource which); /* "cpu", "memory", "nvidia.com/gpu" */
 
 /* Of a capacity, allocatable, requests or limits map. */
 struct resources resources_of(const struct json *map);
-/* The same back, without what is 0, and without pods: those are counted, not asked for. */
+/* The reverse, omitting zeros and pods, which are counted rather than requested. */
 struct json *resources_map(struct arena *a, const struct resources *r) must_check;
 /* What a pod asks for: max(sum of containers, largest init container) plus overhead. Requests, else
- * limits. It is one pod. */
+ * limits. Counts as one pod. */
 struct resources pod_requests(const struct json *pod_spec);
-/* The same of any one resource, in thousandths and up to INT64_MAX; part "requests" or "limits".
- * Overhead adds to limits only where there is one. */
+/* The same for any one resource, in thousandths and up to INT64_MAX; part: "requests" or "limits".
+ * Overhead is only added to existing limits. */
 int64_t pod_amount_milli(const struct json *pod_spec, const char *part, const char *resource);
 /* How many thousandths of it others hold. */
 typedef int64_t held_fn(const void *arg, const char *resource);

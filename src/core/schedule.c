@@ -1,11 +1,11 @@
 /*
- * schedule.c - see schedule.h. Walks the lines of all queues at once, always going on with the
- * queue that comes first at that moment, and tries each group in turn.
+ * schedule.c - see schedule.h. Walks the lines of all queues at once, always continuing with the
+ * queue that currently comes first, and tries each group in turn.
  *
- * What it costs: a group that waits is one step of the walk, and only so many (ledger.depth) behind
- * the first that does not fit are tried; what has not changed is not told again. Places in line and
- * counts change with every group that starts: they are published once in TELL_EVERY_MS. When a
- * queue has changed those of its line are judged anew, when a node has, all, JUDGED_AT_ONCE in each
+ * Cost: a waiting group is one step of the walk, and only a limited number (ledger.depth) behind
+ * the first that does not fit are tried; unchanged statuses are not written again. Places in line
+ * and counts change whenever a group starts: they are published once per TELL_EVERY_MS. When a
+ * queue has changed its line is judged again; when a node has, all lines are, JUDGED_AT_ONCE per
  * decision.
  */
 #include "core/schedule.h"
@@ -16,23 +16,23 @@
 #include "core/decision.h"
 
 #define JUDGED_AT_ONCE 256
-#define LINE_DEPTH 64 /* of the treap a line is */
+#define LINE_DEPTH 64 /* of a line's treap */
 #define FIRST_LIMIT_MS (INT64_C(24) * 3600 * 1000)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
 struct lane {
     struct queue_entry *queue;
-    struct map_node **path; /* NULL: still at the first of the line */
+    struct map_node **path; /* NULL: still at the first group */
     int depth;
-    struct group *next; /* NULL: the line ends here */
-    bool ahead;         /* it is this group alone, which goes before others */
-    bool waits;         /* it has a waiting group already */
+    struct group *next; /* NULL: end of the line */
+    bool ahead;         /* consists of just this group, which precedes others */
+    bool waits;         /* a group of it already waits */
     int priority;
     struct share share;
 };
 
-/* Those whose lines have not ended; a heap, the one that goes first on top. */
+/* The lanes not yet exhausted, as a heap with the next one on top. */
 struct lanes {
     struct lane **heap;
     size_t len;
@@ -61,7 +61,7 @@ static void advance(struct decision *d, struct lane *lane)
         lane->path = arena_alloc(d->arena, LINE_DEPTH * sizeof(*lane->path));
         if (lane->path) {
             descend(lane, lane->queue->line.root);
-            (void)pop(lane); /* the one it is at */
+            (void)pop(lane); /* the current one */
         }
     }
     lane->next = lane->path ? pop(lane) : NULL;
@@ -84,7 +84,7 @@ static struct share share_less(const struct ledger *l, const struct queue_entry 
         struct share share = {q->used.amount[i] - less->amount[i], max_i64(of, 1)};
 
         if (i == RESOURCE_PODS && !q->limited[i])
-            continue; /* a ceiling of nodes, nothing that is shared out */
+            continue; /* a node limit, not a shared resource */
         if (share_compare(share, most) > 0)
             most = share;
     }
@@ -124,8 +124,8 @@ static const struct resources *held_past(const struct group *g)
     return &q->held_past_it;
 }
 
-/* What groups behind the first of a queue hold that went past it while it waited must not keep it
- * back behind other queues, or those could do so for ever; nor does anything after a day. */
+/* What groups behind a queue's first one hold, having overtaken it while it waited, must not hold
+ * it back behind other queues, or that could go on forever; after a day nothing does. */
 static struct share share_of_next(const struct decision *d, const struct lane *lane)
 {
     const struct group *g = lane->next;
@@ -149,7 +149,7 @@ static bool goes_before(const struct lane *a, const struct lane *b)
     c = share_compare(a->share, b->share);
     if (c)
         return c < 0;
-    /* queues that are even go on with the group that came first */
+    /* equal queues continue with the older group */
     if (a->next->created_ms != b->next->created_ms)
         return a->next->created_ms < b->next->created_ms;
     if (a->next->sequence != b->next->sequence)
@@ -157,8 +157,8 @@ static bool goes_before(const struct lane *a, const struct lane *b)
     return strcmp(a->queue->name, b->queue->name) < 0;
 }
 
-/* Room that is made for a group is its own, and one of which a part runs gets the rest first. If
- * nobody may take that part away, those of higher queues could only wait for its end. */
+/* A group for which room was made keeps it, and a partly running one gets the rest first. If its
+ * part cannot be preempted, higher queues could only wait for its end. */
 static int priority_ahead(const struct ledger *l, const struct group *g)
 {
     bool stays = !l->may_preempt || !g->queue->preemptible;
@@ -215,7 +215,7 @@ static void open_lanes(struct decision *d, struct lanes *ret)
         sink(ret, i - 1);
 }
 
-/* The first lane has gone on, or has ended. */
+/* The first lane has advanced or ended. */
 static void reorder(const struct decision *d, struct lanes *lanes)
 {
     lanes->heap[0]->share = share_of_next(d, lanes->heap[0]);
@@ -225,7 +225,7 @@ static void reorder(const struct decision *d, struct lanes *lanes)
         sink(lanes, 0);
 }
 
-/* --- what needs no look at free room ---------------------------------------------------------- */
+/* --- verdicts that do not depend on free room ------------------------------------------------- */
 
 static bool has_members(const struct group *g)
 {
@@ -239,7 +239,7 @@ static bool has_members(const struct group *g)
     return !group_lacks_role(g, &role, &there);
 }
 
-/* How many must be placed together now: of a group that has started, one. */
+/* How many must be placed together now: one, for a group that has started. */
 static int64_t needed(const struct group *g)
 {
     return g->started ? 1 : group_required(g);
@@ -266,7 +266,7 @@ static enum wait_reason find_verdict(struct ledger *l, struct group *g)
     struct resources asks = group_asks(g, needed(g));
 
     if (g->started && group_required(g) > 0)
-        resources_add(&asks, &g->held); /* it cannot do without either */
+        resources_add(&asks, &g->held); /* it needs both */
     if (g->preempted && g->bound > 0)
         return WAIT_STOPPING;
     if (!has_members(g) || (!g->lone && !g->exists))
@@ -330,7 +330,7 @@ static enum wait_reason try_quota(struct group *g, const struct resources *asks)
     static const struct resources nothing;
     struct queue_entry *q = g->queue;
 
-    /* A partly running group is completed first: it ends sooner that way. */
+    /* A partly running group is completed first: that way it ends sooner. */
     if (quota_holds(q, asks, group_is_broken(g) ? &nothing : &q->reserved))
         return WAIT_NONE;
     if (!q->refuses)
@@ -344,7 +344,7 @@ static enum wait_reason wait_for_room(struct decision *d, struct group *g)
     int64_t count = needed(g);
 
     if (group_required(g) == 0)
-        return WAIT_RESOURCES; /* it would only like to have more */
+        return WAIT_RESOURCES; /* it would merely like more */
     g->clears = preempt_for(d, g, count);
     if (!g->clears)
         claim_room(d, g, count);
@@ -360,13 +360,13 @@ static bool outgrows_quota(const struct group *g)
     return group_is_broken(g) && g->queue->exists && quota_forbids(g->queue, &needs);
 }
 
-/* Of a group that has started each member is placed alone, and those that find no room wait. */
+/* In a started group each member is placed alone, and those that find no room wait. */
 static enum wait_reason try(struct decision *d, struct group *g)
 {
     enum wait_reason reason = judge(d->ledger, g);
 
     if (outgrows_quota(g)) {
-        g->taker = g->evicted_by = g; /* what it holds is of no use to it */
+        g->taker = g->evicted_by = g; /* what it holds is useless to it */
         return WAIT_STOPPING;
     }
     while (reason == WAIT_NONE) {
@@ -378,14 +378,14 @@ static enum wait_reason try(struct decision *d, struct group *g)
         if (!place(d, g, needed(g)))
             return wait_for_room(d, g);
         g->preempted = false;
-        g->lapsed = !g->started && group_is_recorded(g); /* that is taken back first */
+        g->lapsed = !g->started && group_is_recorded(g); /* the record is withdrawn first */
         if (group_required(g) == 0)
             return g->unplaced > 0 ? WAIT_RESOURCES : WAIT_NONE;
     }
     return reason;
 }
 
-/* Of room that is made for it a group does not lose its right while it could use it. */
+/* A group keeps its right to room made for it as long as it could use it. */
 static enum wait_reason try_in_turn(struct decision *d, struct group *g)
 {
     enum wait_reason reason;
@@ -437,7 +437,7 @@ static void note_reached(struct decision *d, struct group *g, enum wait_reason r
         d->first = g;
 }
 
-/* It is too far behind to be tried: of what needs no look at free room it is told all the same. */
+/* Too far behind to be tried, but verdicts that do not depend on free room are still reported. */
 static void note_unreached(struct decision *d, struct group *g)
 {
     enum wait_reason reason = judge(d->ledger, g);
@@ -447,7 +447,7 @@ static void note_unreached(struct decision *d, struct group *g)
         note(d, g, reason ? reason : WAIT_TURN, 0);
 }
 
-/* Whom the walk does not come to any more, or has not, though rules have changed. */
+/* Groups the walk did not reach although rules have changed. */
 static void judge_unreached(struct decision *d)
 {
     struct ledger *l = d->ledger;
@@ -523,7 +523,7 @@ void decision_tell_in_time(struct decision *d, struct group *g)
         ledger_owe(d->ledger, g);
 }
 
-/* Who was not told last time because it was too early. */
+/* Groups whose update was postponed last time. */
 static void begin_telling(struct decision *d)
 {
     struct ledger *l = d->ledger;

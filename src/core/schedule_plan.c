@@ -1,7 +1,8 @@
 /*
- * schedule_plan.c - writes down what was decided. A group's places are in its PodGroup's status
- * before any of its pods is bound, and are taken out of it before any of its pods is evicted: the
- * write of one object decides for all members, and a killed scheduler's successor goes on from it.
+ * schedule_plan.c - turns decisions into writes. A group's places are written to its PodGroup's
+ * status before any of its pods is bound, and removed from it before any of its pods is evicted:
+ * one object's write decides for all members, and a crashed scheduler's successor continues from
+ * it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,8 +47,7 @@ static bool has_no_record(const struct group *g)
     return g->taker || g->preempted || g->lapsed;
 }
 
-/* One that is being stopped and has no record any more was evicted: its place is not its
- * successor's. */
+/* A stopping pod without a record was evicted: its place is not its successor's. */
 static bool is_kept(const struct member *m)
 {
     return m->node && !m->evicted && !has_no_record(m->group) && (!m->deleting || m->recorded);
@@ -98,10 +98,10 @@ static const char *const group_phases[] = {
     [GROUP_UNTOLD] = "",       [GROUP_PENDING] = "Pending",   [GROUP_RUNNING] = "Running",
     [GROUP_PAUSED] = "Paused", [GROUP_FINISHED] = "Finished", [GROUP_EMPTY] = "Empty"};
 
-/* Where a group stands, and what is said of its past. */
+/* A group's state, and what is said about its past. */
 struct standing {
     enum group_phase phase;
-    struct json *preempted; /* conditions; NULL: not so */
+    struct json *preempted; /* conditions; NULL: not set */
     struct json *overdue;
 };
 
@@ -152,8 +152,8 @@ static int64_t running_since_ms(const struct group *g)
     return g->lone ? g->created_ms : g->scheduled_ms;
 }
 
-/* When the group will have run for as long as its queue allows; 0: never, or it is being stopped.
- */
+/* When the group will have reached its queue's maximum duration; 0: never, or it is already
+ * stopping. */
 static int64_t stop_ms(const struct group *g)
 {
     int64_t since = running_since_ms(g);
@@ -178,8 +178,7 @@ static const char *overdue_words(struct decision *d, const struct group *g)
                         json_string(limit, ""), g->queue->name);
 }
 
-/* A preempted one says so until it starts again, one that ran too long until it waits
- * again. */
+/* "Preempted" is stated until it starts again, "ran too long" until it waits again. */
 static struct standing standing_of(struct decision *d, const struct group *g,
                                    const struct json *object)
 {
@@ -222,7 +221,7 @@ static void set_conditions(struct decision *d, const struct group *g, const stru
         json_append(list, s->overdue);
 }
 
-/* The message of a group that is in no line. */
+/* The message of a group that is not in line. */
 static const char *words_at_rest(struct decision *d, const struct group *g,
                                  const struct standing *s)
 {
@@ -271,7 +270,7 @@ static const char *reason_word(const struct group *g, const struct standing *s)
     return wait_reason_name(g->line_key ? g->reason : WAIT_MEMBERS);
 }
 
-/* Since when it waits this time: not its age, if it ran or was paused meanwhile. */
+/* Since when it waits this time: not its age, if it ran or was paused in between. */
 static const char *waiting_since(struct decision *d, const struct json *object)
 {
     const struct json *old = json_get(object, "status");
@@ -319,8 +318,7 @@ static struct json *group_status(struct decision *d, struct group *g, const stru
     return status;
 }
 
-/* Only its sentence, or how many pods are in which phase, or that they are still coming: nobody
- * acts on it. */
+/* Only its message, pod counts, or that pods are still coming: nothing acts on it. */
 static bool is_small(const struct group *g, const struct json *object, const struct json *status)
 {
     static const char *const deciding[] = {"phase", "reason", "placements", "allocated"};
@@ -339,7 +337,7 @@ static bool is_small(const struct group *g, const struct json *object, const str
     return json_len(list) == json_len(json_get(old, "conditions"));
 }
 
-/* Written whole: a patch could not take resources out of a map. */
+/* Written whole: a merge patch could not remove resources from a map. */
 static void plan_status(struct decision *d, const struct kind *k, const struct json *object,
                         struct json *status)
 {
@@ -352,7 +350,7 @@ static void plan_status(struct decision *d, const struct kind *k, const struct j
     plan_update_status(d->plan, k, next);
 }
 
-/* Of what is small: whether it is too early to tell it. */
+/* For a minor update: whether it is too early to write it. */
 static bool is_to_wait(struct decision *d, struct group *g)
 {
     d->told_small = d->told_small || d->tells;
@@ -361,7 +359,7 @@ static bool is_to_wait(struct decision *d, struct group *g)
     return !d->tells;
 }
 
-/* That no pod is there yet is none. */
+/* That no pod exists yet is no news. */
 static bool is_news(const struct group *g, const struct json *object, const char *reason,
                     const struct standing *s)
 {
@@ -443,7 +441,7 @@ static struct json *unscheduled(struct decision *d, const struct json *pod, cons
     return c;
 }
 
-/* Servers add members of their own: kube-apiserver "lastProbeTime": null. */
+/* Servers add members of their own: kube-apiserver adds "lastProbeTime": null. */
 static bool says_already(const struct json *old, const struct json *wanted)
 {
     json_each (member, wanted)
@@ -452,8 +450,8 @@ static bool says_already(const struct json *old, const struct json *wanted)
     return true;
 }
 
-/* A merge patch replaces the whole list of conditions, so it is for this version of the pod only.
- */
+/* A merge patch replaces the whole list of conditions, so it is limited to this version of the
+ * pod. */
 static void plan_message(struct decision *d, const struct member *m, const char *message)
 {
     const struct json *pod = pod_of(d, m),
@@ -486,7 +484,7 @@ static const struct kind *owner_kind(const struct group *g)
     return NULL;
 }
 
-/* As far as its identity goes. */
+/* Only its identity. */
 static struct json *owner_of(struct decision *d, const struct group *g)
 {
     struct arena *a = d->arena;
@@ -498,8 +496,8 @@ static struct json *owner_of(struct decision *d, const struct group *g)
     return job;
 }
 
-/* A job makes what is missing by itself, at once; but what a pod was told of a group that is gone
- * is true no more. */
+/* A job creates missing pods itself, at once; but what a pod was told about a group that is gone is
+ * no longer true. */
 static bool is_to_tell(struct decision *d, const struct group *g, const struct member *m)
 {
     if (g->reason != WAIT_MEMBERS || !owner_kind(g))
@@ -540,7 +538,7 @@ static void plan_eviction(struct decision *d, const struct member *m)
     if (owner_kind(m->group))
         plan_evict(d->plan, pod);
     else
-        plan_delete_as_seen(d->plan, &kind_pod, pod, -1); /* perhaps it has ended meanwhile */
+        plan_delete_as_seen(d->plan, &kind_pod, pod, -1); /* it may have ended meanwhile */
     if (taker && taker->started)
         plan_event(d->plan, &kind_pod, pod, "Warning",
                    taker != m->group                     ? "Preempted"
@@ -553,7 +551,7 @@ static void plan_eviction(struct decision *d, const struct member *m)
                    taker->owner, taker->queue->name, taker->queue->priority);
 }
 
-/* Members that go alone are reported to their job; a whole group's status says it. */
+/* Members evicted alone are reported to their job; for a whole group its status says it. */
 static void plan_job_event(struct decision *d, const struct group *g)
 {
     const struct kind *k = g->evicted_by && !g->taker ? owner_kind(g) : NULL;
@@ -618,7 +616,7 @@ static void plan_queues(struct decision *d)
     }
 }
 
-/* --- how long groups may run ------------------------------------------------------------------ */
+/* --- maximum durations ------------------------------------------------------------------------ */
 
 static void plan_pause(struct decision *d, const struct group *g, const struct kind *k, bool is_app,
                        bool first)
@@ -647,8 +645,8 @@ static const struct kind *owner_app(const struct group *g)
     return NULL;
 }
 
-/* It stays overdue, and is decided on again, until the watch shows it stopping; one event will do.
- */
+/* It stays overdue, and is decided again, until the watch shows it stopping; one event is
+ * enough. */
 static void end_group(struct decision *d, struct group *g)
 {
     const struct kind *k = owner_kind(g), *app = owner_app(g);
@@ -684,10 +682,10 @@ static void look_at_overdue(struct decision *d)
     }
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- everything ------------------------------------------------------------------------------- */
 
-/* The server counts what is recorded until it is written otherwise: what only gives places back is
- * written first, then what gives some and takes others. */
+/* The server counts a record until it is rewritten: writes that only free places come first, then
+ * those that free some and take others. */
 enum turn { TURN_GIVES, TURN_EXCHANGES, TURN_TAKES, TURN_COUNT };
 
 static enum turn turn_of(const struct group *g)
@@ -703,7 +701,7 @@ static enum turn turn_of(const struct group *g)
     return takes ? TURN_EXCHANGES : TURN_GIVES;
 }
 
-/* All there is to do is to say why. */
+/* The only thing to do is to say why it waits. */
 static bool only_waits(const struct group *g)
 {
     if (!g->line_key || g->holding > 0 || g->taker || g->preempted)
@@ -714,7 +712,7 @@ static bool only_waits(const struct group *g)
     return true;
 }
 
-/* A group that only waits gets its reason later when many were just written. */
+/* A waiting group's reason is postponed when many were just written. */
 static bool is_put_off(struct decision *d, struct group *g)
 {
     g->told_later = d->ledger->told_waiting >= WAITING_TOLD && only_waits(g);
@@ -723,7 +721,7 @@ static bool is_put_off(struct decision *d, struct group *g)
     return g->told_later;
 }
 
-/* Whether something was planned since. */
+/* Counts it if something was planned since. */
 static void count_told(struct decision *d, const struct group *g, const struct plan_step *last)
 {
     if (d->plan->last == last || !only_waits(g))

@@ -1,6 +1,6 @@
 /*
- * schedule_words.c - says in one sentence why a group waits. Only the first in line gets numbers
- * that change by themselves: each change is a write to the API for every pod that shows them.
+ * schedule_words.c - explains in one sentence why a group waits. Only the first in line gets
+ * numbers that change by themselves: each change is an API write for every pod that shows them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/timefmt.h"
 #include "core/decision.h"
 
-/* What is scarcest is named first. */
+/* The scarcest is named first. */
 static const enum resource order[] = {RESOURCE_GPU, RESOURCE_GPU_SHARE, RESOURCE_CPU,
                                       RESOURCE_MEMORY, RESOURCE_PODS};
 
@@ -47,13 +47,13 @@ static const char *number(struct decision *d, const struct resources *r, enum re
     return resource_number(d->arena, which, resources_get(r, which));
 }
 
-/* What must become free for the group to get on: of one that has started, for one member. */
+/* What must become free for the group to progress; for a started one, for one member. */
 static struct resources lacks(const struct group *g)
 {
     return group_asks(g, g->started || g->holding > 0 ? 1 : max_i64(group_required(g), 1));
 }
 
-/* The member that asks for most, for when the sum is not what is wrong. */
+/* The member that asks for most, when it is not the sum that is too large. */
 static const char *largest_pod(struct decision *d, const struct group *g)
 {
     const struct member *most = NULL;
@@ -82,8 +82,8 @@ static const char *selector_text(struct decision *d, const struct json *selector
     return text;
 }
 
-/* The most of each resource that one node has on which the member may run; false: it may nowhere.
- */
+/* The most of each resource on a single node where the member may run; false: it may run
+ * nowhere. */
 static bool largest_node(struct ledger *l, const struct member *m, struct resources *ret)
 {
     bool any = false;
@@ -99,7 +99,7 @@ static bool largest_node(struct ledger *l, const struct member *m, struct resour
     return any;
 }
 
-/* What no node offers, of all that the pod asks for. */
+/* What the pod asks for that no node offers. */
 static const char *unoffered(struct decision *d, const struct json *pod)
 {
     const struct json *spec = json_get(pod, "spec");
@@ -124,7 +124,7 @@ static bool is_label_of_a_node(struct decision *d, const char *key)
     return false;
 }
 
-/* Over which label the pod must be spread though no node has it; NULL: over none. */
+/* The label over which the pod must be spread although no node has it, or NULL. */
 static const char *unknown_spread(struct decision *d, const struct json *pod)
 {
     json_each (c, json_at(pod, "spec", "topologySpreadConstraints")) {
@@ -137,7 +137,7 @@ static const char *unknown_spread(struct decision *d, const struct json *pod)
     return NULL;
 }
 
-/* The one node it asks for by name, as from a template's nodeName; NULL: it does not. */
+/* The node it asks for by name, as from a template's nodeName, or NULL. */
 static const char *named_node(const struct json *pod)
 {
     const struct json *terms = json_at(pod, "spec", "affinity", "nodeAffinity",
@@ -151,7 +151,7 @@ static const char *named_node(const struct json *pod)
     return json_string(json_first(json_get(field, "values")), NULL);
 }
 
-/* That node is not there; NULL: something else is wrong. */
+/* That node does not exist; NULL: something else is wrong. */
 static const char *absent_node(struct decision *d, const struct json *pod)
 {
     const char *name = named_node(pod);
@@ -184,7 +184,7 @@ static const char *taint_text(struct decision *d, const struct json *taint)
                         value, json_get_string(taint, "effect", ""));
 }
 
-/* The first node that a taint alone keeps it from; NULL: none. */
+/* The first node from which only a taint keeps it, or NULL. */
 static const char *tainted(struct decision *d, const struct member *m)
 {
     const struct ledger *l = d->ledger;
@@ -201,7 +201,7 @@ static const char *tainted(struct decision *d, const struct member *m)
     return NULL;
 }
 
-/* No node is one of its queue's; NULL: some are. */
+/* No node belongs to its queue; NULL: some do. */
 static const char *outside_queue(struct decision *d, const struct queue_entry *q)
 {
     const struct json *selector = json_at(
@@ -248,7 +248,7 @@ static const char *nowhere(struct decision *d, const struct member *m)
                                 "queue allow";
 }
 
-/* What is too small: the only node, all nodes together, the largest, the one allowed. */
+/* What is too small: the only node, all nodes together, the largest, the allowed one. */
 enum whose { WHOSE_ONE, WHOSE_ALL, WHOSE_LARGEST, WHOSE_ONLY };
 
 static const char *shortage(struct decision *d, enum whose whose, const char *only,
@@ -268,7 +268,7 @@ static const char *shortage(struct decision *d, enum whose whose, const char *on
     return arena_printf(d->arena, "asks %s, %s has %s", asks, only, has);
 }
 
-/* The most that a single pod that waits asks of each resource. */
+/* The most of each resource that a single waiting pod asks for. */
 static struct resources largest_asks(const struct group *g)
 {
     struct resources most = {0};
@@ -285,8 +285,8 @@ static struct resources largest_asks(const struct group *g)
     return most;
 }
 
-/* Adds "asks 5 CPU, the node has 4" for each resource of which there is too little; with one NULL
- * or less than asks, how much of it is for a single pod. */
+/* Adds "asks 5 CPU, the node has 4" for each insufficient resource; if `one` is given and differs,
+ * also how much of it a single pod asks for. */
 static const char *too_little(struct decision *d, const char *text, const struct resources *asks,
                               const struct resources *one, const struct resources *has,
                               enum whose whose, const char *only)
@@ -306,7 +306,7 @@ static const char *too_little(struct decision *d, const char *text, const struct
     return text;
 }
 
-/* Whether a pod of its own is too large for every node it may run on. */
+/* Whether one of its pods is too large for every node it may run on. */
 static const char *too_large(struct decision *d, const struct group *g, const char *text)
 {
     for (const struct member *m = g->first; m; m = m->next) {
@@ -322,7 +322,7 @@ static const char *too_large(struct decision *d, const struct group *g, const ch
     return text;
 }
 
-/* The options of muster up that give the one machine there is more of what is missing. */
+/* Options of muster up that give the only machine more of what is missing. */
 static size_t options_that_help(const struct ledger *l, const struct resources *asks,
                                 const char *ret[RESOURCE_COUNT + 1])
 {
@@ -343,7 +343,7 @@ static size_t options_that_help(const struct ledger *l, const struct resources *
     return n;
 }
 
-/* Whether each of its pods would fit by itself. */
+/* Whether each of its pods would fit alone. */
 static bool fewer_would_fit(struct decision *d, const struct group *g)
 {
     size_t waiting = 0;
@@ -382,7 +382,7 @@ static const char *what_helps(struct decision *d, const struct group *g,
     return arena_printf(d->arena, " (what helps: smaller requests, or muster up with %s)", list);
 }
 
-/* Whether a pod of its could run there if all were free. */
+/* Whether one of its pods could run there if it were empty. */
 static bool would_take(struct ledger *l, const struct group *g, const struct node_room *n)
 {
     for (const struct member *m = g->first; m; m = m->next)
@@ -392,8 +392,7 @@ static bool would_take(struct ledger *l, const struct group *g, const struct nod
     return false;
 }
 
-/* The first of the cordoned or the lost nodes that would be of use to it, and how many there are
- * beside it. */
+/* The first of the cordoned or lost nodes that would help, and how many others there are. */
 static const char *useful(struct decision *d, const struct group *g, bool cordoned,
                           size_t *ret_more)
 {
@@ -460,7 +459,7 @@ static const char *not_ready(struct decision *d, const struct group *g)
 
 /* --- one node --------------------------------------------------------------------------------- */
 
-/* The one ready node of several on which all that wait may run; NULL: it is not only one. */
+/* The only one of several ready nodes where all waiting pods may run, or NULL. */
 static const struct node_room *only_node(struct ledger *l, const struct group *g)
 {
     const struct node_room *only = NULL;
@@ -483,7 +482,7 @@ static const struct node_room *only_node(struct ledger *l, const struct group *g
     return only;
 }
 
-/* Why it is that one; of ready ones, with another that would take it. */
+/* Why only that one; among ready nodes, with another that would take it. */
 static const char *why_only(struct decision *d, const struct group *g)
 {
     const struct member *m = g->first;
@@ -515,7 +514,7 @@ static const char *node_text(struct decision *d, const struct group *g, const st
     return arena_printf(d->arena, "node \"%s\", %s,", n->name, why_only(d, g));
 }
 
-/* What of its pods keeps others of them away, though a node has room; NULL: nothing does. */
+/* Which constraint keeps its pods apart although a node has room; NULL: none. */
 static const char *keeping_apart(struct decision *d, const struct group *g)
 {
     for (const struct member *m = g->first; m; m = m->next) {
@@ -538,7 +537,7 @@ static const char *keeping_apart(struct decision *d, const struct group *g)
     return NULL;
 }
 
-/* Whether, of as many as empty nodes take, the rest finds room there and is kept away. */
+/* Whether, beyond those that empty nodes take, the rest has room but is kept apart. */
 static const char *too_many_apart(struct decision *d, struct group *g)
 {
     struct ledger *l = d->ledger;
@@ -597,7 +596,7 @@ static const char *never_on(struct decision *d, struct group *g)
     return arena_printf(d->arena, NEVER_FITS ": %s%s", text, what_helps(d, g, &asks));
 }
 
-/* Those that are cordoned or not ready would not help either. */
+/* Cordoned and lost nodes would not help either. */
 static const char *never(struct decision *d, struct group *g)
 {
     struct ready_nodes before = place_count_also(d->ledger, true);
@@ -607,7 +606,7 @@ static const char *never(struct decision *d, struct group *g)
     return text;
 }
 
-/* --- who holds it ----------------------------------------------------------------------------- */
+/* --- holders ---------------------------------------------------------------------------------- */
 
 static int64_t holds(const struct group *g, enum resource which, bool anywhere)
 {
@@ -636,7 +635,7 @@ static void add_holder(struct holders *of, const struct group *g, enum resource 
     }
 }
 
-/* Of what is counted, on nodes that are ready; who starts by this decision holds it too. */
+/* Of counted resources on ready nodes; includes groups starting by this decision. */
 static void find_holders(struct decision *d, enum resource which)
 {
     if (d->holders[which].at == d->ledger->walks)
@@ -687,7 +686,7 @@ static const char *in_queue(struct decision *d, const struct group *g)
     return g ? arena_printf(d->arena, " (queue %s)", g->queue->name) : "";
 }
 
-/* Who holds what is missing: the group itself, the largest other holder, how many more. */
+/* The holders of what is missing: the group itself, the largest other holder, how many more. */
 static const char *holders(struct decision *d, const struct group *g, enum resource which)
 {
     const struct holders *of = &d->holders[which];
@@ -720,7 +719,7 @@ static void find_holders_in(struct ledger *l, struct queue_entry *q)
     }
 }
 
-/* Those who start by this decision are in no queue's list yet. */
+/* Groups starting by this decision are not in any queue's list yet. */
 static void find_starting_holders(struct decision *d)
 {
     if (d->knows_starting)
@@ -735,7 +734,7 @@ static void find_starting_holders(struct decision *d)
     }
 }
 
-/* As holders(), of a queue's quota: on whatever nodes. */
+/* Like holders(), for a queue's quota, on any node. */
 static const char *quota_holders(struct decision *d, const struct group *g, enum resource which)
 {
     const struct holders *of = &g->queue->holders[which];
@@ -749,7 +748,7 @@ static const char *quota_holders(struct decision *d, const struct group *g, enum
                         of->len - (own > 0) - 1, "", "");
 }
 
-/* Of what the quota has too little; RESOURCE_COUNT: of nothing. */
+/* The resource of which the quota has too little; RESOURCE_COUNT: none. */
 static enum resource short_in_quota(const struct queue_entry *q, const struct resources *asks,
                                     const struct resources *used)
 {
@@ -806,7 +805,7 @@ static const char *quota(struct decision *d, const struct group *g)
 
 /* --- waiting for room ------------------------------------------------------------------------- */
 
-/* Whether a pod that waits would have room if only others let it. */
+/* Whether a waiting pod would have room if other pods did not repel it. */
 static bool is_kept_away(struct ledger *l, const struct group *g)
 {
     for (const struct member *m = g->first; m; m = m->next)
@@ -851,7 +850,7 @@ static bool is_stopping(const struct member *m)
     return m->ending || m->evicted || m->group->taker;
 }
 
-/* Which pods make room for it by ending; NULL: none do. */
+/* Which ending pods make room for it; NULL: none. */
 static const char *stopping(struct decision *d, const struct group *g)
 {
     const struct group *first = NULL;
@@ -884,7 +883,7 @@ static int64_t free_of(const struct resources *total, const struct resources *us
     return max_i64(resources_get(total, r) - resources_get(used, r), 0);
 }
 
-/* Of what there is too little for it in all; false: of nothing. */
+/* The resource of which there is too little in total; false: none. */
 static bool is_scarce(const struct ledger *l, const struct group *g, enum resource *ret)
 {
     struct resources asks = lacks(g);
@@ -920,7 +919,7 @@ static bool is_first_there(const struct member *m)
     return true;
 }
 
-/* As holders(), of one node. */
+/* Like holders(), for one node. */
 static const char *holders_on(struct decision *d, const struct group *g, const struct node_room *n,
                               enum resource which)
 {
@@ -961,7 +960,7 @@ static const char *full_node(struct decision *d, const struct group *g)
     return NULL;
 }
 
-/* Of all it asks for, that of which it needs the largest part of what is free. */
+/* The resource for which it needs the largest fraction of what is free. */
 static enum resource scarcest(const struct ledger *l, const struct group *g)
 {
     struct resources asks = lacks(g);
@@ -980,7 +979,7 @@ static enum resource scarcest(const struct ledger *l, const struct group *g)
     return most;
 }
 
-/* There is enough in all, but in pieces. */
+/* There is enough in total, but fragmented. */
 static const char *pieces(struct decision *d, const struct group *g, int64_t fit)
 {
     const struct ledger *l = d->ledger;
@@ -990,14 +989,14 @@ static const char *pieces(struct decision *d, const struct group *g, int64_t fit
 
     for (size_t i = 0; i < l->ready_len; i++)
         most = max_i64(most, free_of(&l->ready[i]->total, &l->ready[i]->used, r));
-    if (fit == 0 && most >= resources_get(&one, r)) /* it is not for that alone */
+    if (fit == 0 && most >= resources_get(&one, r)) /* not for that reason alone */
         return arena_printf(d->arena, "%s%s", holders(d, g, r), place_in_line(d, g));
     return arena_printf(d->arena, "; %s of %s is free, at most %s on one node%s%s", free_text(d, r),
                         amount(d, &l->total, r), resource_number(d->arena, r, most),
                         holders(d, g, r), place_in_line(d, g));
 }
 
-/* Whether the one before it in line claims, where it could run, what is too little for both. */
+/* Whether the group ahead claims, where this one could run, what is too little for both. */
 static bool is_in_the_way(struct ledger *l, const struct group *h, const struct group *g)
 {
     struct resources asks = lacks(g);
@@ -1017,7 +1016,7 @@ static bool is_in_the_way(struct ledger *l, const struct group *h, const struct 
     return false;
 }
 
-/* The nearest before it in line that has room kept that it could use; NULL: none has. */
+/* The nearest group ahead that has room reserved which it could use, or NULL. */
 static const struct group *claimer(struct decision *d, const struct group *g)
 {
     for (size_t i = d->heads_len; i > 0; i--) {
@@ -1079,7 +1078,7 @@ static bool is_constrained(const struct group *g)
     return false;
 }
 
-/* The nearest before it in line that waits for the same quota; NULL: quota is not what it lacks. */
+/* The nearest group ahead waiting for the same quota; NULL: it does not lack quota. */
 static const struct group *before_in_quota(struct decision *d, const struct group *g)
 {
     struct resources asks = lacks(g), beside = g->queue->reserved;

@@ -1,6 +1,6 @@
 /*
- * tensorboard.c - what is TensorBoard's own among apps: its words, and that it waits for the folder
- * its event files are in. See tensorboard.h.
+ * tensorboard.c - TensorBoard as an app: its messages, and waiting for the folder of its event
+ * files. See tensorboard.h.
  */
 #include "core/tensorboard.h"
 
@@ -54,7 +54,7 @@ static bool explain_end(struct app_look *l)
     return true;
 }
 
-/* The same folders as now, when it was looked for them last: true until it answers. */
+/* The same folders were missing last time: still valid until it answers. */
 static bool explain_wait(struct app_look *l)
 {
     if (!json_string_is(json_get(l->status, "reason"), NO_FOLDER) ||

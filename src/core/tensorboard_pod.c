@@ -1,10 +1,10 @@
 /*
  * tensorboard_pod.c - the pod of a TensorBoard.
  *
- * On one machine the program is whatever the machine has when the pod starts, so a shell looks for
- * it then. What it may use there is not what the scheduler reserves: a TensorBoard that reserves
- * its limit would keep the very job waiting whose curves it shows. On a cluster the manifest's
- * resources are taken as they are.
+ * On a single machine the program is whatever is installed when the pod starts, so a shell looks
+ * for it then. Its limit there exceeds what the scheduler reserves: a TensorBoard that reserves its
+ * limit could keep the very job waiting whose curves it shows. On a cluster the manifest's
+ * resources are used unchanged.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 #define GRACE_SECONDS 10
 #define FOLDERS_VARIABLE "MUSTER_TENSORBOARD_FOLDERS"
 
-/* Its exit codes distinguish a missing program and missing folders from one that failed. A job
- * that has just begun makes its folder soon: that is waited for before anything is said. */
+/* Its exit codes distinguish a missing program and missing folders from a failure. A job that just
+ * started creates its folder soon, so it waits a moment before reporting it missing. */
 static const char find_and_run[] =
     "PATH=\"$PATH${VIRTUAL_ENV:+:$VIRTUAL_ENV/bin}${HOME:+:$HOME/.local/bin}\"; "
     "command -v tensorboard >/dev/null || "
@@ -61,7 +61,8 @@ static const char *folder_path(struct arena *a, const struct tensorboard_folder 
     return arena_printf(a, MOUNT_PREFIX "%s%s%s", f->claim, *f->path ? "/" : "", f->path);
 }
 
-/* One folder is the root of all runs; of several each is named, as its runs are called after it. */
+/* A single folder is the root of all runs; several are named, because runs are called after
+ * them. */
 static void add_folders(struct arena *a, struct json *args,
                         const struct tensorboard_folder *folders, size_t len)
 {
@@ -157,7 +158,8 @@ struct json *tensorboard_pod_new(struct arena *a, const struct json *board, int6
     struct tensorboard_folder folders[TENSORBOARD_FOLDERS_LIMIT];
     size_t len = tensorboard_folders(a, json_get(board, "spec"), folders);
 
-    json_set_string(a, spec, "restartPolicy", "Never"); /* the controller counts and waits */
+    json_set_string(a, spec, "restartPolicy", "Never"); /* the controller counts and delays
+                                                         * restarts */
     json_set_int(a, spec, "terminationGracePeriodSeconds", GRACE_SECONDS);
     json_set_bool(a, spec, "automountServiceAccountToken", false);
     json_set_string(a, container, "name", app_kind_tensorboard.container);

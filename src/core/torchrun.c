@@ -1,10 +1,10 @@
 /*
- * torchrun.c - writes the torchrun command line. The container's own command is ignored; its args
+ * torchrun.c - builds the torchrun command line. The container's own command is ignored; its args
  * are the script and the script's arguments. Options that are not set are not passed.
  *
- * The master's address is left as $(MASTER_ADDR):$(MASTER_PORT): the container's starter
- * expands it against the container's environment, where a user's own value or a node's substitute
- * for the name counts too.
+ * The master's address stays $(MASTER_ADDR):$(MASTER_PORT): it is expanded when the container
+ * starts, against its environment, so that a user's value or a node's substitute for the name
+ * counts too.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static const char *node_range(const struct job_view *v, const struct json *confi
     return arena_printf(v->arena, "%" PRId64 ":%" PRId64, least, most);
 }
 
-/* "gpu" counts the replica's GPUs; with none asked for, torchrun is left to count what it sees. */
+/* "gpu" is the number of the replica's GPUs; if it asks for none, torchrun counts what it sees. */
 static const char *processes(const struct job_view *v, const struct json *config,
                              const struct json *container)
 {
@@ -51,7 +51,7 @@ static const char *processes(const struct job_view *v, const struct json *config
     return json_string(wanted, "");
 }
 
-/* What the user's own option says, which comes after ours; 0: there is none. */
+/* The user's own option, which comes after ours; 0: none. */
 static int64_t processes_of_options(const struct json *options)
 {
     static const char *const names[] = {"--nproc_per_node", "--nproc-per-node"};

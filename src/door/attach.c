@@ -1,7 +1,7 @@
 /*
- * attach.c - what a running container prints from now on, until it ends. It comes
- * from the container's log, so both of its streams come as standard output; programs in pods have
- * no standard input; asking for one is an error.
+ * attach.c - the output of a running container from now on, until it ends. It comes from the
+ * container's log, so both streams are sent as standard output. Programs in pods have no standard
+ * input; requesting it is an error.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void free_attach(struct remote_stdio *r)
 /* On the loop, never from inside the log's own calls. */
 static void send_log(void *arg)
 {
-    static char bytes[READ_BYTES]; /* one thread, and never kept */
+    static char bytes[READ_BYTES]; /* one thread, never kept between calls */
     struct attach_session *s = arg;
     ssize_t n = 0;
 

@@ -1,6 +1,6 @@
 /*
- * door.c - see door.h. A UID names a folder and says nothing about whose it is: the right that was
- * asked for is to a namespace and a name, so the folder must say the same of itself.
+ * door.c - see door.h. A UID only names a folder: the caller is authorized for a namespace and a
+ * name, so the folder's own records must match both.
  */
 #include "door/door.h"
 
@@ -21,7 +21,7 @@ int door_out_of_memory(struct err *err)
     return err_set(err, ERR_UNAVAILABLE, "out of memory");
 }
 
-/* --- whose folder ------------------------------------------------------------------------- */
+/* --- checking the folder ------------------------------------------------------------------ */
 
 bool door_runs(const struct door *d, const struct node_pod *pod)
 {
@@ -61,7 +61,7 @@ static int open_in(struct door *d, const char *root, const char *uid, const char
     return podlog_open(d->loop, root, uid, container, o, ret, err);
 }
 
-/* Of one before: of that attempt, or (NODE_ANY_ATTEMPT) the newest. */
+/* Of an earlier pod: the given attempt, or (NODE_ANY_ATTEMPT) the newest. */
 static int open_earlier_log(struct door *d, const struct node_pod *pod, const char *container,
                             const struct node_log_options *o, struct stream **ret, struct err *err)
 {
@@ -84,7 +84,7 @@ static int open_earlier_log(struct door *d, const struct node_pod *pod, const ch
     return 0;
 }
 
-/* Among those that run first: it may just be going. */
+/* Among the running ones first: it may just be ending. */
 static int open_this_log(struct door *d, const struct node_pod *pod, const char *container,
                          const struct node_log_options *o, struct stream **ret, struct err *err)
 {
@@ -148,7 +148,7 @@ static void cancel_dial(struct node *n, struct pod_dial *dial)
 
 /* --- life --------------------------------------------------------------------------------- */
 
-/* Here every answer is there at once. */
+/* Locally, every answer is immediate. */
 static void open_log(struct node *n, const struct node_pod *pod, const char *container,
                      const struct node_log_options *o, node_log_fn *fn, void *arg)
 {

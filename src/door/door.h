@@ -1,7 +1,7 @@
 /*
- * door.h - this machine's pods as others ask for them (port/node.h). Everything is read from the
- * folders in which the runtime keeps pods and what is left of them, so that it does not matter who
- * started them, nor when.
+ * door.h - access to this machine's pods (port/node.h). Everything is read from the folders in
+ * which the runtime keeps pods and their remains, so it does not matter which process started them,
+ * or when.
  */
 #ifndef MUSTER_DOOR_DOOR_H
 #define MUSTER_DOOR_DOOR_H

@@ -1,4 +1,4 @@
-/* door_internal.h - the door itself, for the files of this folder. */
+/* door_internal.h - shared by the files of this folder. */
 #ifndef MUSTER_DOOR_DOOR_INTERNAL_H
 #define MUSTER_DOOR_DOOR_INTERNAL_H
 
@@ -11,8 +11,8 @@ struct door {
     struct node node;
     struct loop *loop;
     char *name;
-    char *pod_root, *log_root;   /* of pods that run, and of those that are gone */
-    struct exec_host *exec_host; /* made on first use */
+    char *pod_root, *log_root;   /* of running pods, and of removed ones */
+    struct exec_host *exec_host; /* created on first use */
     struct log_searches searches;
 };
 
@@ -21,13 +21,13 @@ static inline struct door *door_of(struct node *n)
     return container_of(n, struct door, node);
 }
 
-/* Whether its folder is among those that run. */
+/* Whether its folder is among the running ones. */
 bool door_runs(const struct door *d, const struct node_pod *pod);
 /* The error says what the container does instead of running. */
 int door_check_runs(const struct door *d, const struct node_pod *pod, const char *container,
                     struct err *err) must_check;
-/* Where what is left of the pods of that name is; NULL: it is no name, or out of memory. The
- * caller's. */
+/* The folder with the remains of pods of that name, to be freed; NULL: invalid name, or out of
+ * memory. */
 char *door_kept_folder(const struct door *d, const struct node_pod *pod);
 
 int door_open_log(struct node *n, const struct node_pod *pod, const char *container,
@@ -40,7 +40,7 @@ int door_attach(struct node *n, const struct node_pod *pod, const struct node_co
                 struct node_session **ret, struct err *err) must_check;
 int door_forward(struct node *n, const struct node_pod *pod, struct node_session **ret,
                  struct err *err) must_check;
-/* As node_samples_fn has it; whether anything was kept. */
+/* In the format of node_samples_fn; returns whether anything was kept. */
 bool door_samples(struct node *n, const struct node_pod *pod, const struct node_samples_query *q,
                   struct buf *out);
 int door_latest(struct node *n, const struct node_pod *pod, struct usage_latest *ret) must_check;

@@ -1,8 +1,8 @@
 /*
- * exec.c - runs a command in a container and joins its streams with the client's.
+ * exec.c - runs a command in a container and connects its streams with the client's.
  *
- * Nothing is kept that one side does not take: while the command does not read its input the
- * connection is paused, while the client does not read the command's output is not read.
+ * Nothing is buffered without bound: while the command does not read its input the connection is
+ * paused, and while the client does not read, neither is the command's output.
  */
 #include "runtime/exec.h"
 
@@ -15,14 +15,14 @@
 #include "door/door_internal.h"
 #include "door/remote_stdio.h"
 
-#define INPUT_LIMIT_BYTES (1024u * 1024u) /* one read of the connection fits many times */
+#define INPUT_LIMIT_BYTES (1024u * 1024u) /* many times one read of the connection */
 #define OUTPUT_READ_BYTES (64u * 1024u)
 #define RESIZE_LIMIT_BYTES 256u
 #define REQUEST_LIMIT_BYTES (256u * 1024u)
-/* kubectl tells the terminal's size at once, but not before it can be told that we speak. */
+/* kubectl sends the terminal's size at once, but only after the upgrade. */
 #define SIZE_WAIT_MS 200
-/* How long the output of a command that is over may stay open, and silent, in the hands of what it
- * left behind. */
+/* How long the output of a finished command may stay open and silent, held by processes it left
+ * behind. */
 #define DRAIN_MS 500
 
 struct session_output {
@@ -33,7 +33,7 @@ struct session_output {
 struct exec_session {
     struct remote_stdio remote;
     struct door *door;
-    struct arena arena; /* of what follows */
+    struct arena arena; /* for what follows */
     struct node_command command;
     const char *pod_uid;
     struct exec *exec;
@@ -63,7 +63,7 @@ static void set_timer(struct exec_session *s, int64_t delay_ms, void (*fn)(void 
     s->timer = clock_start(clock_of(s), delay_ms, fn, s);
 }
 
-/* --- the end --------------------------------------------------------------------------- */
+/* --- ending ---------------------------------------------------------------------------- */
 
 static void stop_streams(struct exec_session *s)
 {
@@ -93,7 +93,7 @@ static void free_exec(struct remote_stdio *r)
 
 static void on_quiet(void *arg);
 
-/* The result follows the output, all of it. */
+/* The result comes after all of the output. */
 static void check_over(struct exec_session *s)
 {
     int code = s->exit_code;
@@ -105,7 +105,8 @@ static void check_over(struct exec_session *s)
         return;
     }
     stop_streams(s);
-    mux_pause(s->remote.mux, MUX_READING); /* what comes now is dropped, so that the end is seen */
+    mux_pause(s->remote.mux, MUX_READING); /* further input is dropped, so that the end is
+                                            * noticed */
     remote_stdio_finish(&s->remote, code);
 }
 
@@ -114,7 +115,7 @@ static void on_quiet(void *arg)
     struct exec_session *s = arg;
 
     s->timer = NULL;
-    s->quiet = remote_stdio_has_room(&s->remote); /* a client that is slow is waited for */
+    s->quiet = remote_stdio_has_room(&s->remote); /* a slow client is waited for */
     check_over(s);
 }
 
@@ -145,7 +146,7 @@ static void close_output(struct exec_session *s, enum node_stream stream)
 
 static void read_output(struct exec_session *s, enum node_stream stream)
 {
-    static char bytes[OUTPUT_READ_BYTES]; /* one thread, and never kept */
+    static char bytes[OUTPUT_READ_BYTES]; /* one thread, never kept between calls */
     struct session_output *o = &s->outputs[stream];
     ssize_t n;
 
@@ -156,9 +157,9 @@ static void read_output(struct exec_session *s, enum node_stream stream)
     n = read(exec_fd(s->exec, stream), bytes, sizeof(bytes));
     if (n > 0) {
         remote_stdio_send(&s->remote, (enum remote_stdio_role)stream, bytes, (size_t)n);
-        check_over(s); /* not quiet: the wait begins again */
+        check_over(s); /* not quiet: the wait starts over */
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-        close_output(s, stream); /* EIO: a terminal that nobody has open */
+        close_output(s, stream); /* EIO: the terminal is closed */
     }
 }
 
@@ -203,7 +204,7 @@ static void drop_input(struct exec_session *s)
     s->input_closed = true;
 }
 
-/* Writes what the command takes; pauses the client for the rest. */
+/* Writes what the command accepts; pauses the client for the rest. */
 static void pump_input(struct exec_session *s)
 {
     int fd = s->exec ? exec_fd(s->exec, NODE_STDIN) : -1;
@@ -230,8 +231,8 @@ static void pump_input(struct exec_session *s)
     mux_pause(s->remote.mux, s->input.len > 0 ? MUX_PAUSED : MUX_READING);
 }
 
-/* {"Width":100,"Height":40}, one after the other, with or without an end of line between them, as a
- * kubelet takes them. One may come in pieces. */
+/* {"Width":100,"Height":40}, repeated, with or without newlines in between, as in a kubelet. May
+ * arrive in pieces. */
 static void take_sizes(struct exec_session *s)
 {
     const char *end;
@@ -282,7 +283,7 @@ static void ended(struct remote_stdio *r, enum remote_stdio_role role)
         pump_input(s);
 }
 
-/* --- the beginning --------------------------------------------------------------------- */
+/* --- starting -------------------------------------------------------------------------- */
 
 static bool watch_outputs(struct exec_session *s)
 {

@@ -1,5 +1,5 @@
-/* far.c - see far.h. Finds nodes, and asks them what is answered with bytes: logs, samples, what
- * their pods use. Streams both ways are in far_session.c. */
+/* far.c - see far.h. Finds nodes, and requests from them what is answered with bytes: logs,
+ * samples, usage. Two-way streams are in far_session.c. */
 #include "door/far.h"
 
 #include <arpa/inet.h>
@@ -19,10 +19,12 @@
 #include "net/query.h"
 
 #define PATH_LIMIT_BYTES (16u * 1024u)
-#define HELD_BYTES (256u * 1024u)        /* of a log that nobody takes; then the node waits */
-#define HELD_LIMIT_BYTES (1024u * 1024u) /* ... with what comes before it hears of it */
+#define HELD_BYTES (256u * 1024u) /* of an unread log; then the node waits */
+#define HELD_LIMIT_BYTES                                                                           \
+    (1024u * 1024u) /* ... including what arrives before the pause takes                           \
+                     * effect */
 #define WHOLE_LIMIT_BYTES (16u * 1024u * 1024u)
-#define SAID_LIMIT_BYTES 1024u /* of a node's words in a sentence */
+#define SAID_LIMIT_BYTES 1024u /* of a node's message in a sentence */
 #define CREDENTIAL_MS ((int64_t)30 * 24 * 3600 * 1000)
 #define OUR_USER "muster:server"
 #define OUR_GROUP "system:masters"
@@ -42,7 +44,7 @@ static int64_t now_ms(const struct far *f)
     return clock_now_ms(loop_clock(f->loop));
 }
 
-/* --- what is said of one that does not answer --------------------------------------------- */
+/* --- errors ------------------------------------------------------------------------------- */
 
 void far_refusal(const struct far_node *n, int status, const char *text, size_t len,
                  struct err *err)
@@ -55,7 +57,7 @@ void far_refusal(const struct far_node *n, int status, const char *text, size_t 
     if (status == 0)
         (void)err_set(err, ERR_UNAVAILABLE, "%s does not answer: %s", n->who, said);
     else if (status == 401 || status == 403) /* we lack the right, not the caller */
-        (void)err_set(err, ERR_UNAVAILABLE, "%s does not let the API server ask: %s", n->who, said);
+        (void)err_set(err, ERR_UNAVAILABLE, "%s refuses the API server: %s", n->who, said);
     else
         (void)err_set(err, err_reason_from_code(status, ERR_UNAVAILABLE), "%s",
                       *said ? said : "the node gave no reason");
@@ -66,24 +68,24 @@ int far_may_ask(const struct far *f, struct err *err)
     if (f->stopped)
         return err_set(err, ERR_UNAVAILABLE, "the server is stopping");
     if (f->asks >= FAR_ASKS_LIMIT)
-        return err_set(err, ERR_TOO_MANY_REQUESTS, "%u questions to nodes are under way already",
+        return err_set(err, ERR_TOO_MANY_REQUESTS, "%u requests to nodes are already under way",
                        FAR_ASKS_LIMIT);
     return 0;
 }
 
 /* --- one GET ------------------------------------------------------------------------------ */
 
-/* Told once; body NULL: err says why. */
+/* Called once; body NULL: err says why. */
 typedef void whole_fn(void *arg, const struct buf *body, const struct err *err);
 
 struct far_get {
-    struct stream stream; /* of a log, once it has begun */
+    struct stream stream; /* for a log, once it has begun */
     struct far_get *prev, *next;
     struct far_node *node;
     struct api_stream *api;
     struct clock_timer *timer; /* until the answer begins */
     struct buf body;
-    node_log_fn *log_fn; /* of a log; NULL once it was told */
+    node_log_fn *log_fn; /* for a log; NULL once called */
     whole_fn *whole_fn;
     void *arg;
     bool paused, over, broken;
@@ -132,7 +134,7 @@ static void on_open(void *arg)
     node_log_fn *fn = g->log_fn;
 
     if (!fn)
-        return; /* the whole must come in time, not only its beginning */
+        return; /* the complete answer must arrive in time, not only its start */
     clock_stop(loop_clock(g->node->far->loop), g->timer);
     g->timer = NULL;
     g->log_fn = NULL;
@@ -206,7 +208,7 @@ static void close_log(struct stream *s)
 
 static const struct stream_ops log_ops = {.read = read_log, .close = close_log};
 
-/* Exactly one function is given; immediate errors are reported from inside this call. */
+/* Exactly one of the functions is given; immediate errors are reported before this returns. */
 static void get(struct far_node *n, const struct buf *path, node_log_fn *log_fn, whole_fn *whole,
                 void *arg)
 {
@@ -218,7 +220,7 @@ static void get(struct far_node *n, const struct buf *path, node_log_fn *log_fn,
     struct far_get *g = far_may_ask(f, &err) == 0 ? calloc(1, sizeof(*g)) : NULL;
 
     if (!g) {
-        (void)door_out_of_memory(&err); /* unless it was said why already */
+        (void)door_out_of_memory(&err); /* unless already set */
         if (log_fn)
             log_fn(arg, NULL, &err);
         else
@@ -321,7 +323,7 @@ struct samples_ask {
     void *arg;
 };
 
-/* Written anew: what else a node may say does not get into the answer. */
+/* Written again, so that nothing else a node says gets into the answer. */
 static void on_samples(void *arg, const struct buf *body, const struct err *err)
 {
     static const char none[] = "\"time\":[],\"columns\":{}";
@@ -367,7 +369,7 @@ static void samples(struct node *node, const struct node_pod *pod,
     buf_release(&path);
 }
 
-/* --- what its pods use -------------------------------------------------------------------- */
+/* --- usage -------------------------------------------------------------------------------- */
 
 struct summary_ask {
     struct far_node *node;
@@ -478,7 +480,7 @@ static void node_free(struct far_node *n)
     free(n);
 }
 
-/* Not from inside the transport's own calls. */
+/* Not from inside the transport's own callbacks. */
 static void sweep(void *arg)
 {
     struct far *f = arg;
@@ -543,7 +545,7 @@ static struct far_node *node_new(struct far *f, const char *name, const char *ur
         .reach = {.ca_pem = ca_pem, .cert_pem = f->certificate.data, .key_pem = f->key.data}};
 
     if (!n) {
-        (void)door_out_of_memory(err); /* unless it was said why already */
+        (void)door_out_of_memory(err); /* unless already set */
         return NULL;
     }
     n->node = (struct node){.ops = &far_ops};
@@ -567,7 +569,7 @@ static struct far_node *node_new(struct far *f, const char *name, const char *ur
     return NULL;
 }
 
-/* Addresses only: a name would be looked up, and what it means may be another's to say. */
+/* Only numeric addresses: a name would have to be resolved, and someone else might control it. */
 static bool write_url(const struct json *node, char *out, size_t size)
 {
     int64_t port = json_int(json_at(node, "status", "daemonEndpoints", "kubeletEndpoint", "Port"),
@@ -597,7 +599,7 @@ static struct node *find(struct node_directory *d, const struct json *node, stru
 
     if (!write_url(node, url, sizeof(url)) || !ca || !*ca) {
         (void)err_set(err, ERR_NOT_FOUND,
-                      "node \"%s\" tells no endpoint for it in status.addresses, "
+                      "node \"%s\" has no endpoint for it in status.addresses, "
                       "status.daemonEndpoints and the annotation " ANNOTATION_NODE_CA
                       ", as muster node does",
                       name);
@@ -659,7 +661,7 @@ void far_stop(struct node_directory *d)
     (void)err_set(&err, ERR_UNAVAILABLE, "the server is stopping");
     for (struct far_get *g = f->gets, *next; g; g = next) {
         next = g->next;
-        if (g->log_fn || g->whole_fn) /* it waits for its beginning, or for the whole */
+        if (g->log_fn || g->whole_fn) /* it waits for its start, or for the complete answer */
             get_failed(g, &err);
     }
     far_stop_sessions(f, &err);

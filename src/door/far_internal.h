@@ -1,4 +1,4 @@
-/* far_internal.h - nodes elsewhere, for the files of this folder. */
+/* far_internal.h - shared by the files about remote nodes. */
 #ifndef MUSTER_DOOR_FAR_INTERNAL_H
 #define MUSTER_DOOR_FAR_INTERNAL_H
 
@@ -12,7 +12,7 @@ struct far {
     struct key_pair authority; /* both in the arena */
     struct arena arena;
     struct buf key, certificate; /* our own */
-    int64_t certified_ms;        /* when that was made */
+    int64_t certified_ms;        /* when it was made */
     struct far_node *nodes, *retired;
     size_t nodes_len;
     struct far_get *gets;
@@ -22,14 +22,14 @@ struct far {
     bool sweeping, stopped;
 };
 
-/* One Node's endpoint as published; a changed one is replaced by a new struct. */
+/* One Node's endpoint as published; when it changes, a new struct replaces it. */
 struct far_node {
     struct node node;
     struct far_node *prev, *next;
     struct far *far;
-    char *name, *who, *url, *ca_pem; /* who: `node "NAME"` */
+    char *name, *who, *url, *ca_pem; /* who: `node "NAME"`, for messages */
     struct transport *transport;
-    size_t users; /* it stays as long as there are any */
+    size_t users; /* kept as long as there are any */
     int64_t made_ms;
     struct arena summary_arena;
     const struct json *summary; /* or NULL */
@@ -38,7 +38,7 @@ struct far_node {
 
 void far_node_hold(struct far_node *n);
 void far_node_release(struct far_node *n);
-/* What a node that refused, or could not be reached (status 0), is said to have done. */
+/* The error for a node that refused, or could not be reached (status 0). */
 void far_refusal(const struct far_node *n, int status, const char *text, size_t len,
                  struct err *err);
 int far_may_ask(const struct far *f, struct err *err) must_check;

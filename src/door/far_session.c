@@ -1,6 +1,5 @@
-/* far_session.c - exec, attach and port-forward of a node elsewhere: the node opens what was asked
- * for, speaking what was agreed on with the client, and from there on bytes are passed as they are
- * (net/tunnel.h). */
+/* far_session.c - exec, attach and port-forward on a remote node: the node opens the session in the
+ * protocol agreed with the client, and from then on bytes are relayed unchanged (net/tunnel.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +13,17 @@
 #define REQUEST_LIMIT_BYTES (1024u * 1024u)
 #define PROTOCOL_SIZE 64
 #define DIAL_MS 5000
-/* They wait on pool threads, which others need too. */
+/* They block pool threads, which others need too. */
 #define DIALS_AT_ONCE 2u
 
 struct far_session {
     struct node_session session;
-    struct far_session *prev, *next; /* of all, or (not begun) of those that wait */
+    struct far_session *prev, *next; /* among all, or (not begun) among those waiting */
     struct far_node *node;
     struct tunnel *tunnel;
     struct buf request;
     char offer[PROTOCOL_SIZE], protocol[PROTOCOL_SIZE];
-    node_session_fn *fn; /* NULL once it was told */
+    node_session_fn *fn; /* NULL once called */
     void *arg;
     bool dialing;
 };
@@ -119,7 +118,7 @@ static struct far_session *self_of(struct node_session *s)
 static int begin(struct node_session *session, int fd, const char *early, size_t early_len,
                  enum mux_kind kind)
 {
-    (void)kind; /* as the node was told */
+    (void)kind; /* as negotiated with the node */
     return tunnel_join(self_of(session)->tunnel, fd, early, early_len);
 }
 
@@ -130,7 +129,7 @@ static void free_session(struct node_session *session)
 
 static const struct node_session_ops session_ops = {.begin = begin, .free = free_session};
 
-/* --- asking ------------------------------------------------------------------------------ */
+/* --- requesting -------------------------------------------------------------------------- */
 
 static void dial(struct far_session *s)
 {
@@ -197,7 +196,7 @@ static void write_request(struct far_session *s, const char *what, const struct 
              " HTTP/1.1\r\nHost: %s\r\nUser-Agent: muster\r\nConnection: Upgrade\r\n"
              "Upgrade: %s\r\n%s: %s\r\n",
              s->node->url + strlen("https://"), u->to, u->offer, u->protocol);
-    /* The key is there to keep caches from answering, and there is none in between. */
+    /* The key only prevents cached answers, and there is no cache in between. */
     if (websocket)
         buf_adds(b, "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: bXVzdGVyOnNlcnZlcjAxMg==\r\n");
     else
@@ -215,7 +214,7 @@ static void ask(struct node *node, const char *what, const struct node_pod *pod,
     struct far_session *s = far_may_ask(f, &err) == 0 ? calloc(1, sizeof(*s)) : NULL;
 
     if (!s) {
-        (void)door_out_of_memory(&err); /* unless it was said why already */
+        (void)door_out_of_memory(&err); /* unless already set */
         fn(arg, NULL, &err);
         return;
     }

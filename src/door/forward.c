@@ -1,9 +1,9 @@
 /*
- * forward.c - port-forward: each connection of the client is two streams, one for its
- * bytes and one to say what went wrong, and one connection of ours to the port, which a process of
- * that pod must listen on (runtime/pod_dial.h).
+ * forward.c - port-forward: each connection of the client is two streams, one for data and one for
+ * errors, and one connection of ours to the port, on which a process of that pod must listen
+ * (runtime/pod_dial.h).
  *
- * Streams have no flow control of their own: one that does not take its bytes holds up the others.
+ * Streams have no flow control of their own: one that does not take its data blocks the others.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "runtime/pod_port.h"
 
 #define PAIR_LIMIT 256u
-#define INPUT_LIMIT_BYTES (1024u * 1024u) /* one read of the connection fits many times */
+#define INPUT_LIMIT_BYTES (1024u * 1024u) /* many times one read of the connection */
 #define READ_BYTES (64u * 1024u)
 #define REQUEST_ID_SIZE 64
 
@@ -30,13 +30,13 @@ struct pair {
     struct forward *forward;
     char request_id[REQUEST_ID_SIZE];
     unsigned port;
-    uint32_t error, data;  /* streams; 0: not there yet */
+    uint32_t error, data;  /* streams; 0: not opened yet */
     struct pod_dial *dial; /* while it connects */
     int fd;                /* -1: not connected */
     struct loop_fd *watch;
     unsigned watched;
     struct buf input;             /* for the port */
-    bool input_ended, input_over; /* the client has said so; the port was told */
+    bool input_ended, input_over; /* by the client; passed on to the port */
     bool output_over;
 };
 
@@ -55,7 +55,7 @@ static void update_pause(struct forward *f)
 {
     bool blocked = false;
 
-    /* One that is not begun yet waits for a stream that is still to be read. */
+    /* An incomplete pair waits for a stream that is still to be read. */
     for (const struct pair *p = f->pairs; p; p = p->next)
         blocked = blocked || ((p->fd >= 0 || p->dial) && p->input.len > 0);
     mux_pause(f->mux, blocked ? MUX_PAUSED : MUX_READING);
@@ -74,7 +74,7 @@ static void pair_free(struct pair *p)
     free(p);
 }
 
-/* Both streams are closed from our side, and it is forgotten. */
+/* Closes both streams from our side, and frees it. */
 static void pair_end(struct pair *p)
 {
     struct forward *f = p->forward;
@@ -111,7 +111,7 @@ static void update_watch(struct pair *p)
         p->watched = events;
 }
 
-/* False when the port is gone; the pair then is too. */
+/* False when the port is gone, and the pair with it. */
 static bool pump_input(struct pair *p)
 {
     while (p->input.len > 0 && p->fd >= 0) {
@@ -138,7 +138,7 @@ static bool pump_input(struct pair *p)
 /* One read. False when the pair is gone. */
 static bool read_output(struct pair *p)
 {
-    static char bytes[READ_BYTES]; /* one thread, and never kept */
+    static char bytes[READ_BYTES]; /* one thread, never kept between calls */
     ssize_t n;
 
     if (!mux_has_room(p->forward->mux))
@@ -174,7 +174,7 @@ static void on_dialled(void *arg, int fd, const char *token)
 {
     struct pair *p = arg;
 
-    (void)token; /* who forwards a port brings his own */
+    (void)token; /* a forwarding client has its own */
     p->dial = NULL;
     if (fd < 0) {
         pair_fail(p, "connect", fd == -ENOENT ? "the pod does not run" : pod_port_problem(fd));

@@ -1,7 +1,7 @@
 /*
- * kubelet.c - see kubelet.h. A request is looked at as far as its headers are needed, then it waits
- * until the API server has identified and authorised the caller; only then is anything of a pod
- * looked at. Errors are plain text, as an API server passes on a kubelet's.
+ * kubelet.c - see kubelet.h. A request is parsed as far as its headers are needed, then waits until
+ * the API server has identified and authorized the caller; only then are pods accessed. Errors are
+ * plain text, because an API server passes on a kubelet's as they are.
  */
 #include "door/kubelet.h"
 
@@ -20,10 +20,10 @@
 #include "net/query.h"
 
 #define REVIEW_LIMIT_BYTES (1024u * 1024u)
-#define KNOWN_MS 10000 /* a right that was taken back holds this long */
+#define KNOWN_MS 10000 /* how long a revoked right stays effective */
 #define TEXT_TYPE "text/plain; charset=utf-8"
 
-/* --- ends ------------------------------------------------------------------------------- */
+/* --- ending ----------------------------------------------------------------------------- */
 
 static void visit_free(struct visit *v)
 {
@@ -120,8 +120,8 @@ static const char *param(struct visit *v, const char *name)
     return query_param(&v->http->arena, v->http->query, name);
 }
 
-/* words: the path behind the endpoint's name: NS, POD, and perhaps a UID, which must be the pod's.
- */
+/* words: the path after the endpoint's name: NS, POD, and perhaps a UID, which must be the
+ * pod's. */
 static bool find_pod(struct visit *v, const char *uid, struct node_pod *ret)
 {
     const struct kubelet_pods *pods = &v->kubelet->o.pods;
@@ -138,7 +138,7 @@ static bool find_pod(struct visit *v, const char *uid, struct node_pod *ret)
     return ret->uid != NULL;
 }
 
-/* uid is our own server's: logs outlive their pods. */
+/* uid is only used by our own server: logs outlive their pods. */
 static void answer_logs(struct visit *v)
 {
     int64_t now_ms = clock_now_ms(loop_clock(v->kubelet->o.loop));
@@ -174,7 +174,7 @@ static void answer_list(struct visit *v)
 
 static void answer_command(struct visit *v)
 {
-    /* As an API server writes them for a kubelet. */
+    /* As sent by an API server to a kubelet. */
     static const char *const streams[NODE_STREAMS] = {
         [NODE_STDIN] = "input", [NODE_STDOUT] = "output", [NODE_STDERR] = "error"};
     struct arena *a = &v->http->arena;
@@ -233,7 +233,7 @@ static void answer_summary(struct visit *v)
     answer_json(v, kubelet_summary(&v->http->arena, v->kubelet->node, &v->kubelet->o.pods));
 }
 
-/* Of a pod, which may be gone, or of the machine. */
+/* Of a pod, which may be deleted, or of the machine. */
 static void answer_samples(struct visit *v)
 {
     struct arena *a = &v->http->arena;
@@ -251,7 +251,7 @@ static void answer_samples(struct visit *v)
         rc = query_number(a, v->http->query, "step", 0, INT64_MAX, 0, &q.step_ms, &err);
     buf_addc(&text, '{');
     if (rc == 0 && !door_samples(v->kubelet->node, v->words_len ? &pod : NULL, &q, &text))
-        rc = err_set(&err, ERR_NOT_FOUND, "no samples were kept of it");
+        rc = err_set(&err, ERR_NOT_FOUND, "there are no samples of it");
     buf_addc(&text, '}');
     if (rc < 0)
         refuse(v, &err);
@@ -279,7 +279,7 @@ static void answer_health(struct visit *v)
     buf_release(&text);
 }
 
-/* Those with a UID in the path are the same with one word more. */
+/* Those with a UID in the path have one more segment. */
 static const struct endpoint endpoints[] = {
     {"containerLogs", 3, 3, "proxy", USE_ANSWER, answer_logs},
     {"podLogs", 1, 1, "proxy", USE_ANSWER, answer_list},
@@ -293,7 +293,7 @@ static const struct endpoint endpoints[] = {
     {"metrics/resource", 0, 0, "metrics", USE_ANSWER, answer_metrics},
 };
 
-/* --- who may ---------------------------------------------------------------------------- */
+/* --- authorization ---------------------------------------------------------------------- */
 
 static const struct kind token_review = {.group = "authentication.k8s.io",
                                          .version = "v1",
@@ -304,7 +304,7 @@ static const struct kind access_review = {.group = "authorization.k8s.io",
                                           .name = "SubjectAccessReview",
                                           .plural = "subjectaccessreviews"};
 
-/* The caller's credentials and the access wanted. */
+/* Covers the caller's credentials and the requested access. */
 static void digest(struct visit *v)
 {
     const struct tls_peer *peer = httpd_peer(v->http);
@@ -352,8 +352,7 @@ static void on_access(void *arg, const struct json *review, const struct err *er
     auto_err no = ERR_INIT;
 
     if (err) {
-        (void)err_set(&no, ERR_UNAVAILABLE, "who may use this node cannot be found out: %s",
-                      err->text);
+        (void)err_set(&no, ERR_UNAVAILABLE, "the caller cannot be authorized: %s", err->text);
     } else if (!json_bool(json_at(review, "status", "allowed"), false)) {
         (void)err_set(&no, ERR_FORBIDDEN,
                       "Forbidden (user=%s, verb=%s, resource=nodes, subresource=%s)", v->user,
@@ -389,7 +388,7 @@ static void ask_access(struct visit *v, const struct json *user)
     arena_release(&a);
 }
 
-/* As a TokenReview would tell it. */
+/* In the form of a TokenReview. */
 static const struct json *peer_as_user(struct visit *v)
 {
     struct arena *a = &v->http->arena;
@@ -408,7 +407,7 @@ static void on_token(void *arg, const struct json *review, const struct err *err
     auto_err no = ERR_INIT;
 
     if (err)
-        (void)err_set(&no, ERR_UNAVAILABLE, "who asks cannot be found out: %s", err->text);
+        (void)err_set(&no, ERR_UNAVAILABLE, "the caller cannot be identified: %s", err->text);
     else if (!json_bool(json_at(review, "status", "authenticated"), false))
         (void)err_set(&no, ERR_UNAUTHORIZED, "Unauthorized");
     else if (!(v->user = arena_strdup(&v->http->arena, json_get_string(user, "username", ""))))
@@ -484,7 +483,7 @@ static const char *header(void *arg, const char *name)
     return httpd_header_joined(arg, name);
 }
 
-/* Headers can be read only now; errors in them are reported once the caller is identified. */
+/* Headers can only be read now; errors in them are reported once the caller is identified. */
 static void negotiate(struct visit *v)
 {
     const struct upgrade_request asked = {
@@ -514,7 +513,7 @@ static void handle(void *arg, struct httpd_request *http)
     k->visits_len++;
     v->token = token ? arena_strdup(&http->arena, token) : NULL;
     v->endpoint = find_endpoint(v);
-    /* What is opened for both directions is a creation, however it is opened. */
+    /* Opening a two-way stream counts as create, whatever the method. */
     v->verb = v->endpoint && v->endpoint->use != USE_ANSWER ? "create" : verb_of(http->method);
     v->user = user ? arena_strdup(&http->arena, user) : NULL;
     if (!v->token && !v->user) {

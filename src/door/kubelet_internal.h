@@ -1,4 +1,4 @@
-/* kubelet_internal.h - the kubelet's endpoints, for the files of this folder. */
+/* kubelet_internal.h - shared by the files of the kubelet's endpoints. */
 #ifndef MUSTER_DOOR_KUBELET_INTERNAL_H
 #define MUSTER_DOOR_KUBELET_INTERNAL_H
 
@@ -16,10 +16,10 @@ enum endpoint_use { USE_ANSWER, USE_EXEC, USE_ATTACH, USE_FORWARD };
 
 struct endpoint {
     const char *name;
-    size_t words_least, words_most; /* of the path behind the name */
-    const char *subresource;        /* of the Node, that one must have the right to */
+    size_t words_least, words_most; /* of the path after the name */
+    const char *subresource;        /* of the Node, for authorization */
     enum endpoint_use use;
-    void (*answer)(struct visit *v); /* answers v, which is gone then */
+    void (*answer)(struct visit *v); /* answers v, which is then gone */
 };
 
 /* One request, until it is answered. */
@@ -31,13 +31,13 @@ struct visit {
     const char *words[WORDS_LIMIT];
     size_t words_len;
     const char *verb;
-    const char *token, *user; /* user: by a certificate, or once the token's is known */
+    const char *token, *user; /* user: from a certificate, or once the token's is known */
     unsigned char digest[SHA256_BYTES];
     struct upgrade upgrade;
     struct err upgrade_err;
 };
 
-/* "Whoever has this token may do this". */
+/* "The owner of this token may do this". */
 struct known_right {
     unsigned char digest[SHA256_BYTES];
     int64_t until_ms;
@@ -55,7 +55,7 @@ struct kubelet {
     size_t known_next;
 };
 
-/* What /pods, /stats/summary and /metrics/resource answer (kubelet_stats.c). */
+/* The answers of /pods, /stats/summary and /metrics/resource (kubelet_stats.c). */
 struct json *kubelet_pod_list(struct arena *a, const struct kubelet_pods *pods);
 struct json *kubelet_summary(struct arena *a, struct node *n, const struct kubelet_pods *pods);
 void kubelet_metrics(struct buf *out, struct node *n, const struct kubelet_pods *pods,

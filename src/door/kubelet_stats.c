@@ -1,7 +1,7 @@
 /*
- * kubelet_stats.c - what a kubelet tells of its node: the pods it has, and what they use, as
- * k8s.io/kubelet/pkg/apis/stats/v1alpha1 has it (/stats/summary) and as metrics-server reads it
- * (/metrics/resource). What was not measured is not there.
+ * kubelet_stats.c - a kubelet's reports about its node: its pods, and their usage, in the format of
+ * k8s.io/kubelet/pkg/apis/stats/v1alpha1 (/stats/summary) and for metrics-server
+ * (/metrics/resource). What was not measured is omitted.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -138,7 +138,7 @@ struct exposition {
     const struct json *pod;
 };
 
-/* Names are DNS labels and subdomains: nothing in them is to be escaped. */
+/* Names are DNS labels and subdomains: nothing needs escaping. */
 static void add_line(struct exposition *e, enum metric m, const char *container, double value,
                      int64_t time_ms)
 {
@@ -182,7 +182,7 @@ static bool add_metrics(void *arg, const struct json *pod)
 
         sum_s += c->cpu_s;
         if (isnan(start_s))
-            continue; /* it runs no more */
+            continue; /* no longer running */
         add_line(e, CONTAINER_CPU, c->name, c->cpu_s, latest.sample.time_ms);
         add_line(e, CONTAINER_MEMORY, c->name, (double)c->memory, latest.sample.time_ms);
         add_line(e, CONTAINER_START, c->name, start_s, latest.sample.time_ms);

@@ -41,7 +41,7 @@ static void on_opened(void *arg, uint32_t stream, const struct spdy_header *head
             check_ready(r);
             return;
         }
-    mux_end(r->mux, stream); /* nothing we know */
+    mux_end(r->mux, stream); /* unknown to us */
 }
 
 static bool role_of(const struct remote_stdio *r, uint32_t stream, enum remote_stdio_role *ret)

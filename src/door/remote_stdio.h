@@ -1,6 +1,6 @@
 /*
- * remote_stdio.h - the streams of exec and attach, whatever carries them: standard input and output
- * of something that runs elsewhere, a result at the end, and the size of the client's terminal.
+ * remote_stdio.h - the streams of exec and attach, over any protocol: remote standard input and
+ * output, a result at the end, and the size of the client's terminal.
  */
 #ifndef MUSTER_DOOR_REMOTE_STDIO_H
 #define MUSTER_DOOR_REMOTE_STDIO_H
@@ -8,7 +8,7 @@
 #include "net/mux.h"
 #include "port/node.h"
 
-/* The numbers are those of the WebSocket channels, and of enum node_stream. */
+/* The numbers of the WebSocket channels, and of enum node_stream. */
 enum remote_stdio_role {
     REMOTE_STDIN,
     REMOTE_STDOUT,
@@ -21,7 +21,7 @@ enum remote_stdio_role {
 struct remote_stdio;
 
 struct remote_stdio_ops {
-    void (*ready)(struct remote_stdio *r); /* every wanted stream is there: begin */
+    void (*ready)(struct remote_stdio *r); /* every wanted stream is open: begin */
     void (*data)(struct remote_stdio *r, enum remote_stdio_role role, const char *data, size_t len);
     void (*ended)(struct remote_stdio *r, enum remote_stdio_role role);
     void (*drained)(struct remote_stdio *r); /* there is room (again) */
@@ -32,7 +32,7 @@ struct remote_stdio {
     struct node_session session;
     const struct remote_stdio_ops *ops;
     struct loop *loop;
-    struct mux *mux; /* NULL until the connection is there */
+    struct mux *mux; /* NULL until connected */
     bool wanted[REMOTE_ROLES], known[REMOTE_ROLES];
     uint32_t streams[REMOTE_ROLES];
     bool is_ready;
@@ -45,7 +45,7 @@ void remote_stdio_release(struct remote_stdio *r); /* for ops->free */
 bool remote_stdio_has_room(const struct remote_stdio *r);
 void remote_stdio_send(struct remote_stdio *r, enum remote_stdio_role role, const void *data,
                        size_t len);
-/* The result, and the end. exit_code: 0 is success. */
+/* Sends the result and ends. exit_code 0 is success. */
 void remote_stdio_finish(struct remote_stdio *r, int exit_code);
 void remote_stdio_fail(struct remote_stdio *r, const struct err *err);
 

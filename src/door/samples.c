@@ -1,4 +1,4 @@
-/* samples.c - what a pod or the machine used, from the files the agent keeps (agent/samples.h). */
+/* samples.c - past usage of a pod or the machine, from the agent's files (agent/samples.h). */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -50,7 +50,7 @@ static void add_column(struct buf *b, const struct usage_sample *samples, size_t
     buf_adds(b, "]}");
 }
 
-/* "gpu.3" beside "gpu", at the same times. */
+/* "gpu.3" next to "gpu", at the same times. */
 static void add_gpu_column(struct buf *b, size_t gpu, size_t column,
                            const struct usage_sample *times, size_t times_len,
                            const struct usage_sample *samples, size_t len)

@@ -17,7 +17,7 @@ static int read_all(int fd, size_t limit_bytes, struct buf *out)
 
     for (;;) {
         size_t left = limit_bytes - (out->len - start);
-        /* one byte more than allowed tells a file of just the limit from a longer one */
+        /* one byte beyond the limit tells a file of exactly that size from a longer one */
         size_t want = min_size(READ_CHUNK_BYTES, left < SIZE_MAX ? left + 1 : left);
         char chunk[READ_CHUNK_BYTES];
         ssize_t n = read(fd, chunk, want);

@@ -1,10 +1,10 @@
 /*
- * loop.c - turns of the event loop: what is deferred, what runs before sleeping, and the end.
+ * loop.c - the event loop's turns: deferred calls, hooks before sleeping, and shutdown.
  *
- * A turn is: due timers, deferred calls, what was woken, before-sleep hooks, sleep, what the
- * descriptors bring. Deferred and woken calls run in the prepare phase; what they defer or wake in
- * turn runs on the next turn, which the idle handle makes come without sleeping, so that two of
- * them calling each other cannot starve the descriptors.
+ * A turn is: due timers, deferred calls, wake-ups, before-sleep hooks, sleep, descriptor events.
+ * Deferred calls and wake-ups run in the prepare phase; what they defer or wake in turn runs on the
+ * next turn, which the idle handle forces without sleeping. So two of them calling each other
+ * cannot starve the descriptors.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ _Thread_local struct loop *loop_of_thread;
 
 static void stay_awake(uv_idle_t *handle)
 {
-    (void)handle; /* being active is all it does: the poll that follows does not wait */
+    (void)handle; /* an active idle handle keeps the next poll from blocking */
 }
 
 static void run_deferred(struct loop *l)
@@ -121,7 +121,7 @@ void loop_free(struct loop *l)
 {
     if (!l)
         return;
-    /* done callbacks of work still under way may open new handles: hence the circle */
+    /* callbacks of work still under way may open new handles, so repeat */
     do {
         uv_walk(&l->uv, close_walked, NULL);
         uv_run(&l->uv, UV_RUN_DEFAULT);

@@ -11,8 +11,8 @@
 struct loop;
 
 struct loop *loop_new(struct err *err) must_check;
-/* Closes every handle still open, runs their closing, frees. Work under way is waited for and its
- * done called; deferred calls and timers are dropped. */
+/* Closes every open handle, runs the close callbacks, frees. Waits for work under way and calls its
+ * done; drops deferred calls and timers. */
 void loop_free(struct loop *l);
 void loop_run(struct loop *l);      /* until loop_stop */
 void loop_run_once(struct loop *l); /* one turn, waiting for something to happen; for tests */
@@ -24,26 +24,25 @@ int64_t loop_monotonic_ms(struct loop *l); /* for intervals; cached once per tur
 /* Runs fn after the current turn's callbacks, before the loop sleeps again. Never from inside this
  * call. */
 int loop_defer(struct loop *l, void (*fn)(void *arg), void *arg) must_check;
-/* Called once per turn before the loop sleeps, as long as it is registered: where writes are
- * batched. */
+/* Called once per turn before the loop sleeps, while registered: where writes are batched. */
 struct loop_hook;
 struct loop_hook *loop_before_sleep(struct loop *l, void (*fn)(void *arg), void *arg) must_check;
 void loop_hook_free(struct loop_hook *h);
 
-/* A file descriptor that stays the caller's, one watch on each; it is made non-blocking. Stop
- * watching before closing it. Readiness is reported again every turn until it is used up; after an
- * error on the descriptor (told as everything asked for, with LOOP_HANGUP) only loop_fd_change
- * starts it again. NULL with errno set when it cannot be watched. */
+/* Watches a descriptor, which stays the caller's, with at most one watch each; it is made
+ * non-blocking. Stop watching before closing it. Level-triggered; after an error on the descriptor
+ * (reported as all requested events plus LOOP_HANGUP) only loop_fd_change resumes it. NULL with
+ * errno set when it cannot be watched. */
 enum loop_fd_event { LOOP_READABLE = 1, LOOP_WRITABLE = 2, LOOP_HANGUP = 4 };
 struct loop_fd;
 struct loop_fd *loop_fd_watch(struct loop *l, int fd, unsigned events,
                               void (*fn)(void *arg, unsigned events), void *arg) must_check;
 int loop_fd_change(struct loop_fd *w,
                    unsigned events);  /* negative errno when the descriptor cannot be watched */
-void loop_fd_stop(struct loop_fd *w); /* NULL-safe; fn is not called any more */
+void loop_fd_stop(struct loop_fd *w); /* NULL-safe; fn is not called again */
 
-/* Wakes the loop from any thread; several sends may come as one call. No thread may send any more
- * when it is freed. */
+/* Wakes the loop from any thread; several sends may arrive as one call. No thread may send once it
+ * is freed. */
 struct loop_wake;
 struct loop_wake *loop_wake_new(struct loop *l, void (*fn)(void *arg), void *arg) must_check;
 void loop_wake_send(struct loop_wake *w);

@@ -16,12 +16,12 @@ struct deferred_queue {
     size_t count, cap;
 };
 
-/* Woken by its loop's own thread it waits in a list, which costs no system call. */
+/* When woken by its loop's own thread it is queued in a list, which costs no system call. */
 struct loop_wake {
     uv_async_t handle;
     struct loop *loop;
     struct loop_wake *next;
-    uint64_t turn; /* in which it was woken */
+    uint64_t turn; /* when it was woken */
     bool listed;
     void (*fn)(void *arg);
     void *arg;
@@ -32,21 +32,21 @@ struct loop {
     uv_prepare_t prepare; /* the moment before sleeping: deferred calls, then the hooks */
     uv_idle_t awake;      /* active while the loop must not sleep */
     struct clock clock;
-    struct deferred_queue deferred, running; /* running: being called now, kept for its memory */
+    struct deferred_queue deferred, running; /* running: being called now, its memory reused */
     struct loop_wake *woken, **woken_end;    /* oldest first */
     uint64_t turn;
     struct loop_hook *hooks;
-    struct loop_hook *next_hook; /* to be called next; moved on when that one is freed */
+    struct loop_hook *next_hook; /* next to call; advanced when that hook is freed */
     bool once;                   /* inside loop_run_once */
-    bool happened;               /* something was called in this turn already */
+    bool happened;               /* something was already called in this turn */
 };
 
-extern _Thread_local struct loop *loop_of_thread; /* that it runs; NULL: none */
+extern _Thread_local struct loop *loop_of_thread; /* the loop this thread runs, or NULL */
 
 /* Closes a handle whose data points at the allocation it lives in (or NULL), and frees that. */
 void loop_handle_close(uv_handle_t *handle);
 
-/* watch.c: before it is called, or freed. */
+/* watch.c: before it is called or freed. */
 void loop_wake_unlist(struct loop_wake *w);
 
 /* timer.c: gives the loop its clock; frees a timer of delay 0 whose deferred call will not come. */

@@ -1,12 +1,12 @@
-/* random.c - see random.h. A kernel that cannot give entropy ends the program: a predictable token
- * or UID would be worse than none. */
+/* random.c - see random.h. If the kernel cannot provide entropy the program aborts: a predictable
+ * token or UID would be worse than none. */
 #include "loop/random.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* Kubernetes' own: no vowels and no 0, 1, 3, so that no word and no confusion comes out. */
+/* Kubernetes' alphabet: no vowels and no 0, 1, 3, so that no words and no lookalikes come out. */
 static const char suffix_letters[] = "bcdfghjklmnpqrstvwxz2456789";
 #define SUFFIX_LETTERS (sizeof(suffix_letters) - 1)
 
@@ -46,7 +46,8 @@ void random_uid(char out[RANDOM_UID_SIZE])
 
 void random_suffix(char out[RANDOM_SUFFIX_SIZE])
 {
-    const unsigned whole = 256 - 256 % SUFFIX_LETTERS; /* above it letters would not be even */
+    const unsigned whole = 256 - 256 % SUFFIX_LETTERS; /* values above it would favour the first
+                                                        * letters */
     size_t have = 0;
 
     while (have < RANDOM_SUFFIX_SIZE - 1) {

@@ -1,4 +1,4 @@
-/* random.h - unpredictable bytes from the kernel, and the names made of them. Any thread. */
+/* random.h - unpredictable bytes from the kernel, and names made of them. Any thread. */
 #ifndef MUSTER_LOOP_RANDOM_H
 #define MUSTER_LOOP_RANDOM_H
 

@@ -1,8 +1,8 @@
 /*
  * timer.c - the loop as a clock (port/clock.h).
  *
- * A delay of 0 is a deferred call and not a timer: libuv runs timers started by timers in the same
- * round when they are due, so one that starts itself again with 0 would never let the loop go on.
+ * A delay of 0 is a deferred call, not a timer: libuv runs timers started by timers in the same
+ * round when due, so one that restarts itself with 0 would block the loop forever.
  */
 #include <time.h>
 
@@ -44,7 +44,7 @@ static void timer_fired(uv_timer_t *handle)
     t->fn(t->arg);
 }
 
-/* The turn's cached time may be old by now; a timer must not fire early for that. */
+/* The turn's cached time may be stale; without this a timer would fire early. */
 static uint64_t since_turn_began_ms(struct loop *l)
 {
     uint64_t now = uv_hrtime() / 1000000, turn = uv_now(&l->uv);

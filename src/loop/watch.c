@@ -1,7 +1,7 @@
 /*
  * watch.c - what wakes the loop: descriptors, signals, other threads.
  *
- * Every handle is the first member of its own allocation and freed when libuv has closed it, so
+ * Every handle is the first member of its own allocation and is freed once libuv has closed it, so
  * each may be stopped from inside its own callback.
  */
 #include <errno.h>
@@ -51,8 +51,8 @@ static unsigned events_from_uv(int events)
     return r;
 }
 
-/* On an error libuv stops watching. The owner sees everything it waits for as ready: its next read
- * or write gets the error itself. */
+/* On an error libuv stops watching. Report everything as ready: the owner's next read or write gets
+ * the error. */
 static void fd_ready(uv_poll_t *handle, int status, int events)
 {
     struct loop_fd *w = handle->data;

@@ -21,7 +21,7 @@ static void work_done(uv_work_t *request, int status)
 {
     struct work *w = request->data;
 
-    (void)status; /* only UV_ECANCELED could come, and nothing is cancelled */
+    (void)status; /* only UV_ECANCELED is possible, and nothing is ever cancelled */
     w->done(w->arg);
     free(w);
 }

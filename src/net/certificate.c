@@ -72,7 +72,7 @@ static int write_certificate(gnutls_x509_crt_t certificate, struct buf *out)
     return r;
 }
 
-/* What both kinds have. A day earlier: the clocks of two machines differ. */
+/* Common to both kinds. Valid from a day earlier, because clocks differ between machines. */
 static int begin(gnutls_x509_crt_t c, gnutls_x509_privkey_t key, const char *name,
                  const char *organization, int64_t now_s, int64_t end_s)
 {
@@ -80,7 +80,7 @@ static int begin(gnutls_x509_crt_t c, gnutls_x509_privkey_t key, const char *nam
     size_t id_len = sizeof(id);
     int r = gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof(serial));
 
-    serial[0] &= 0x7f; /* a positive number */
+    serial[0] &= 0x7f; /* keep it positive */
     if (r == 0)
         r = gnutls_x509_crt_set_version(c, 3);
     if (r == 0)
@@ -164,7 +164,7 @@ bool authority_is_good(const struct key_pair *authority, int64_t now_s)
 
 struct subject {
     const char *name, *organization, *purpose;
-    const char *const *names; /* other ones; ends with NULL */
+    const char *const *names; /* alternative names; NULL-terminated */
 };
 
 static int add_name(gnutls_x509_crt_t c, const char *name)

@@ -1,6 +1,6 @@
 /*
- * certificate.h - a certificate authority of our own, and what it says of this server. Keys are EC
- * P-256, texts are PEM. Times are seconds since 1970.
+ * certificate.h - our own certificate authority and the certificates it issues for this server.
+ * Keys are EC P-256, texts are PEM. Times are seconds since 1970.
  */
 #ifndef MUSTER_NET_CERTIFICATE_H
 #define MUSTER_NET_CERTIFICATE_H
@@ -8,26 +8,26 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define AUTHORITY_DAYS 3650  /* its certificate; renewed in the last year */
-#define CERTIFICATE_DAYS 365 /* a server's or client's, and never longer than its authority's */
+#define AUTHORITY_DAYS 3650  /* the authority's own; renewed in its last year */
+#define CERTIFICATE_DAYS 365 /* a server's or client's; never beyond its authority's */
 #define CERTIFICATE_PEM_LIMIT_BYTES (16u * 1024u)
 
 struct key_pair {
     const char *key, *certificate;
 };
 
-/* A certificate for the key, or for a new one when key is NULL: then that is in *ret_key. With the
- * old key everybody who trusts the old certificate trusts what the new one signs. */
+/* A certificate for the key, or for a new one, returned in *ret_key, when key is NULL. With the old
+ * key, clients that trust the old certificate also trust what the new one signs. */
 int authority_make(const char *key, int64_t now_s, struct buf *ret_key, struct buf *ret_certificate,
                    struct err *err) must_check;
-/* Whether both are what they should be, belong together, and last for another year. */
+/* Whether both are valid, belong together, and last for another year. */
 bool authority_is_good(const struct key_pair *authority, int64_t now_s);
 
 /* For a server with these names and addresses ("localhost", "::1"); NULL-terminated. */
 int certificate_make(const struct key_pair *authority, const char *const *names, int64_t now_s,
                      struct buf *ret_key, struct buf *ret_certificate, struct err *err) must_check;
-/* For a client, as Kubernetes reads them: the user is the common name, the group the organisation.
- */
+/* For a client, in Kubernetes' convention: the user is the common name, the group the
+ * organisation. */
 int certificate_make_client(const struct key_pair *authority, const char *user, const char *group,
                             int64_t now_s, struct buf *ret_key, struct buf *ret_certificate,
                             struct err *err) must_check;

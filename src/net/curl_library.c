@@ -1,6 +1,6 @@
 /*
- * curl_library.c - loads libcurl (the GnuTLS build, which Debian keeps under its own name). Never
- * unloaded: its TLS library does not survive that.
+ * curl_library.c - loads libcurl (the GnuTLS build, which has its own name in Debian). Never
+ * unloaded, because its TLS library does not survive that.
  */
 #include "net/curl_library.h"
 

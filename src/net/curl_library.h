@@ -1,4 +1,4 @@
-/* curl_library.h - libcurl's functions, found at run time. Nothing else in the tree calls them. */
+/* curl_library.h - libcurl's functions, loaded at run time. Nothing else in the tree calls them. */
 #ifndef MUSTER_NET_CURL_LIBRARY_H
 #define MUSTER_NET_CURL_LIBRARY_H
 
@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 
-/* One line per function: the member, and the symbol it is named for. */
+/* One line per function: the member, and its symbol. */
 #define CURL_FUNCTIONS(X)                                                                          \
     X(global_init, curl_global_init)                                                               \
     X(slist_append, curl_slist_append)                                                             \
@@ -35,9 +35,9 @@ struct curl_library {
 #undef CURL_MEMBER
 };
 
-/* Loaded on the first call and kept. NULL when it cannot be: err names the package. */
+/* Loaded on the first call and kept. NULL on failure: err names the package to install. */
 const struct curl_library *curl_library_load(struct err *err) must_check;
-/* For tests: the file name asked for, instead of the usual one. */
+/* For tests: loads the given file instead of the usual one. */
 const struct curl_library *curl_library_load_file(const char *file, struct err *err) must_check;
 
 #endif

@@ -62,7 +62,7 @@ static int try_address(const struct addrinfo *ai)
 
     if (fd < 0)
         return -errno;
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)); /* connect heeds it */
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)); /* connect honours it */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     if (connect(fd, ai->ai_addr, ai->ai_addrlen) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
@@ -80,7 +80,7 @@ static int connect_plain(struct dial *d, const char *url, struct err *err)
     int rc;
 
     if (!split_url(url, host, port))
-        return err_set(err, ERR_BAD_REQUEST, "\"%s\" is no address of a server", url);
+        return err_set(err, ERR_BAD_REQUEST, "\"%s\" is not a server's address", url);
     rc = getaddrinfo(host, port, &hints, &list);
     if (rc != 0)
         return err_set(err, ERR_UNAVAILABLE, "cannot reach %s: %s", url, gai_strerror(rc));

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#define GZIP_WINDOW (15 + 16) /* the largest window, and a gzip header */
+#define GZIP_WINDOW (15 + 16) /* the largest window, with a gzip header */
 
 struct blob *gunzip(const void *data, size_t len, size_t limit_bytes)
 {

@@ -43,7 +43,7 @@ static int parse_status(struct http_answer *a, const char *line)
     return a->status >= 100 && a->status < 600 ? 0 : -EPROTO;
 }
 
-/* first: its first value; there may be several, all the same. */
+/* first: its first value; repeated ones must be equal. */
 static int parse_length(const struct http_answer *a, const char *first, uint64_t *ret)
 {
     for (size_t i = 0; i < a->fields_len; i++) {
@@ -61,7 +61,7 @@ static int begin_body(struct http_answer *a)
     const char *encoding = http_answer_field(a, "Transfer-Encoding");
     const char *length = http_answer_field(a, "Content-Length");
 
-    if (a->status < 200) { /* the answer itself is still to come; 101 would be another protocol */
+    if (a->status < 200) { /* the answer is still to come; 101 would switch protocols */
         if (a->status == 101 && !a->may_upgrade)
             return -EPROTO;
         if (a->status == 101) {
@@ -92,7 +92,7 @@ static int begin_body(struct http_answer *a)
     return 0;
 }
 
-/* The head is whole: its lines become strings in place. */
+/* The head is complete: its lines become strings in place. */
 static int parse_head(struct http_answer *a, size_t len)
 {
     char *line = a->head.data, *end = line + len;
@@ -114,7 +114,7 @@ static int parse_head(struct http_answer *a, size_t len)
     return begin_body(a);
 }
 
-/* How many bytes of data belong to the head; negative: it is none. */
+/* How many bytes of data belong to the head; negative: invalid. */
 static ssize_t feed_head(struct http_answer *a, const char *data, size_t len)
 {
     size_t before = a->head.len, from = before > 3 ? before - 3 : 0;

@@ -1,9 +1,9 @@
 /*
  * http_client.c - libcurl's multi interface on our loop. See http_client.h.
  *
- * libcurl must not be called again from inside its own callbacks. So an exchange that is started or
- * cancelled while libcurl is on the stack only has its state changed, and settle() does the rest
- * when libcurl has returned. The state of an exchange says what libcurl knows of it.
+ * libcurl must not be called from inside its own callbacks. So an exchange that is started or
+ * cancelled while libcurl is on the stack only changes its state, and settle() does the rest when
+ * libcurl has returned. The state says what libcurl knows of the exchange.
  */
 #include "net/http_client.h"
 
@@ -17,18 +17,18 @@
 #define CONNECT_TIMEOUT_MS 10000L
 #define KEEPALIVE_IDLE_S 30L
 #define KEEPALIVE_INTERVAL_S 10L
-/* libcurl closes what is over it, and every connection costs a handshake: room for all calls under
- * way and for more streams than one process has. */
+/* libcurl closes connections beyond this, and each new one costs a handshake: enough for all calls
+ * under way and more streams than one process has. */
 #define KEPT_CONNECTIONS 256L
 #define CALLS_AT_ONCE 32
 
 enum exchange_state {
-    EXCHANGE_WAITING,   /* for one of the calls under way to end */
-    EXCHANGE_NEW,       /* to be given to libcurl */
+    EXCHANGE_WAITING,   /* until a call under way ends */
+    EXCHANGE_NEW,       /* to be passed to libcurl */
     EXCHANGE_RUNNING,   /* libcurl has it */
-    EXCHANGE_HELD,      /* until a busy server wants to be asked again */
-    EXCHANGE_FAILED,    /* never given to libcurl: on_end with an error is due */
-    EXCHANGE_CANCELLED, /* freed without calling back */
+    EXCHANGE_HELD,      /* until a busy server may be asked again */
+    EXCHANGE_FAILED,    /* never passed to libcurl: on_end with an error is due */
+    EXCHANGE_CANCELLED, /* to be freed without calling back */
 };
 
 struct http_exchange {
@@ -38,9 +38,9 @@ struct http_exchange {
     bool in_curl; /* added to the multi handle */
     bool too_large;
     bool (*may_reach)(const struct sockaddr *to);
-    bool refused; /* by it */
-    bool paused;  /* its user wants nothing now */
-    bool held;    /* libcurl was told so and keeps what came */
+    bool refused; /* by may_reach */
+    bool paused;  /* by its user */
+    bool held;    /* paused in libcurl, which buffers the data */
     int64_t busy_patience_ms;
     struct clock_timer *busy;
     struct http_handler handler;
@@ -59,8 +59,8 @@ struct http_client {
     struct clock_timer *settling;
     bool inside; /* libcurl is on the stack */
     struct http_exchange *all;
-    struct http_exchange *waiting, **waiting_end; /* calls over the limit, the oldest first */
-    unsigned calls;                               /* in all, streams not counted */
+    struct http_exchange *waiting, **waiting_end; /* calls over the limit, oldest first */
+    unsigned calls;                               /* total, without streams */
     struct reach_kept reach;
 };
 
@@ -95,7 +95,7 @@ static bool is_call(const struct http_exchange *x)
 
 static void settle_later(struct http_client *c);
 
-/* Streams never wait: a watch that cannot be opened would hold up everything. */
+/* Streams never wait: a delayed watch would hold up everything. */
 static void begin(struct http_exchange *x)
 {
     struct http_client *c = x->client;
@@ -121,7 +121,7 @@ static void call_over(struct http_client *c)
     settle_later(c);
 }
 
-/* It has none of the places of the calls under way, and libcurl does not know it. */
+/* It does not count as a call under way, and libcurl does not know it. */
 static bool is_idle(const struct http_exchange *x)
 {
     return x->state == EXCHANGE_WAITING || x->state == EXCHANGE_HELD;
@@ -171,8 +171,7 @@ static void on_busy_over(void *arg)
     settle_later(x->client);
 }
 
-/* Meanwhile others have its place: a server may be busy with one kind of call and not with another.
- */
+/* Meanwhile its slot is free for others: a server may be busy with only one kind of call. */
 static bool hold(struct http_exchange *x, CURLcode code)
 {
     struct http_client *c = x->client;
@@ -199,7 +198,8 @@ static bool hold(struct http_exchange *x, CURLcode code)
     return true;
 }
 
-/* Frees the exchange before the handler runs: the handler may do anything, also free the client. */
+/* Frees the exchange before the handler runs, which may do anything, including freeing the
+ * client. */
 static void finish(struct http_exchange *x, CURLcode code)
 {
     struct http_result result = {.body = ""};
@@ -244,7 +244,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
     size_t len = size * count;
 
     if (x->state == EXCHANGE_CANCELLED)
-        return 0; /* tells libcurl to stop */
+        return 0; /* makes libcurl stop */
     if (is_streamed(x)) {
         if (x->paused) {
             x->held = true;
@@ -276,7 +276,7 @@ static size_t on_header_line(char *line, size_t size, size_t count, void *arg)
     return x->state == EXCHANGE_CANCELLED ? 0 : len;
 }
 
-/* The address is the one that is connected to: there is no time to resolve a name anew. */
+/* This is the address actually connected to, so DNS cannot change in between. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
 {
     struct http_exchange *x = arg;
@@ -288,7 +288,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
     return CURL_SOCKET_BAD;
 }
 
-/* --- libcurl's wishes: sockets and one timer --- */
+/* --- libcurl's requests: sockets and one timer --- */
 
 static void act(struct http_client *c, curl_socket_t fd, int events)
 {
@@ -380,7 +380,7 @@ static int on_timer_wish(CURLM *multi, long delay_ms, void *arg)
     return delay_ms >= 0 && !c->timer ? -1 : 0;
 }
 
-/* --- settling: what had to wait until libcurl returned --- */
+/* --- settling: what had to wait for libcurl to return --- */
 
 static struct http_exchange *next_finished(struct http_client *c, CURLcode *ret_code)
 {
@@ -428,7 +428,7 @@ static void settle_later(struct http_client *c)
         c->settling = clock_start(loop_clock(c->loop), 0, on_settle, c);
 }
 
-/* The first exchange that is not as libcurl should know it; NULL when all are. */
+/* The first exchange out of step with libcurl, or NULL. */
 static struct http_exchange *next_unsettled(struct http_client *c)
 {
     for (struct http_exchange *x = c->all; x; x = x->next)
@@ -437,7 +437,7 @@ static struct http_exchange *next_unsettled(struct http_client *c)
     return NULL;
 }
 
-/* libcurl hands out what it kept from inside this call. */
+/* libcurl delivers buffered data from inside this call. */
 static void go_on(struct http_exchange *x)
 {
     struct http_client *c = x->client;
@@ -448,7 +448,7 @@ static void go_on(struct http_exchange *x)
     c->inside = false;
 }
 
-/* One at a time, starting over after each: a handler may start, cancel and free exchanges. */
+/* One at a time, restarting after each: a handler may start, cancel and free exchanges. */
 static void settle(struct http_client *c)
 {
     struct http_exchange *x;
@@ -548,7 +548,7 @@ static int set_headers(struct http_exchange *x, const char *const *headers)
     const struct curl_library *curl = x->client->curl;
     static const char *const none[] = {NULL};
 
-    /* Waiting for "100 Continue" costs a round trip and brings nothing here. */
+    /* Waiting for "100 Continue" costs a round trip for nothing. */
     x->headers = curl->slist_append(NULL, "Expect:");
     for (headers = headers ? headers : none; x->headers && *headers; headers++) {
         struct curl_slist *more = curl->slist_append(x->headers, *headers);

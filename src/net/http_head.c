@@ -11,7 +11,7 @@ static int refuse(struct http_refusal *why, int status, const char *text)
     return -EPROTO;
 }
 
-/* --- where it ends ----------------------------------------------------------------------- */
+/* --- finding its end --------------------------------------------------------------------- */
 
 static bool is_forbidden(char c, char before)
 {
@@ -41,10 +41,10 @@ ssize_t http_head_scan(struct http_head_scan *s, const char *data, size_t len,
                          : refuse(why, 431, "the headers are too long: 16 KiB are read");
 }
 
-/* --- what it says ------------------------------------------------------------------------ */
+/* --- parsing ----------------------------------------------------------------------------- */
 
-/* "http://host:port/path", as to a proxy, is for that host, whatever the header says (RFC 9112,
- * 3.2.2). Returns the path; the authority, where it has one, stands before it. */
+/* "http://host:port/path", as sent to a proxy, is for that host, whatever Host says (RFC 9112,
+ * 3.2.2). Returns the path; the authority, if any, is stored before it. */
 static char *path_of(struct http_head *h, char *target)
 {
     static const char *const schemes[] = {"http://", "https://"};
@@ -59,7 +59,7 @@ static char *path_of(struct http_head *h, char *target)
         if (host_len == 0)
             return target;
         path = target + len + host_len;
-        memmove(target, target + len, host_len); /* makes room for its end, and for a slash */
+        memmove(target, target + len, host_len); /* makes room for a NUL and a slash */
         target[host_len] = '\0';
         h->authority = target;
         if (*path != '/')
@@ -69,7 +69,7 @@ static char *path_of(struct http_head *h, char *target)
     return target;
 }
 
-/* "GET /path HTTP/1.1", with one space each. */
+/* "GET /path HTTP/1.1", separated by single spaces. */
 static int parse_request_line(struct http_head *h, char *line, size_t len, struct http_refusal *why)
 {
     char *method_end = memchr(line, ' ', len), *target = method_end ? method_end + 1 : NULL;
@@ -91,7 +91,7 @@ static int parse_request_line(struct http_head *h, char *line, size_t len, struc
         return refuse(why, 505, "this server speaks HTTP/1.1");
     for (const char *c = target; *c; c++)
         if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
-            return refuse(why, 400, "in a path other signs than those of ASCII are escaped by %");
+            return refuse(why, 400, "in a path non-ASCII characters must be percent-encoded");
     target = path_of(h, target);
     if (*target != '/')
         return refuse(why, 400, "a path begins with a slash");
@@ -130,7 +130,7 @@ static int take_field(struct http_head *h, const struct http_field *f, struct se
     seen->lengths += length || coding;
     h->last = h->last || (strcasecmp(f->name, "Connection") == 0 && list_has(f->value, "close"));
     if (seen->hosts > 1)
-        return refuse(why, 400, "the header Host is there twice: send it once");
+        return refuse(why, 400, "the header Host occurs twice: send it once");
     if (seen->lengths > 1)
         return refuse(why, 400,
                       "a request says its length once: Content-Length or Transfer-Encoding, not "

@@ -1,27 +1,26 @@
 /*
  * httpd.c - see httpd.h.
  *
- * Connections are accepted here, and their first byte says whether they are TLS. Then what is read
- * here is one end of a pair of sockets (net/tls.h).
+ * Connections are accepted here, and their first byte tells whether they are TLS. For those, what
+ * is read here is one end of a socket pair (net/tls.h).
  *
- * A connection does one thing at a time: its head is read, then its body, then the handler has the
- * request, then the answer goes out; what the client sends beyond its request stays in the kernel
- * or in the connection's buffer until then. An answer made inside the handler goes out when that
- * returns, any other at once; but nothing that calls others (streams, the next request, an upgrade)
- * is called from inside an answer: that waits for the loop's next turn (the due).
+ * A connection does one thing at a time: read the head, read the body, wait for the handler, send
+ * the answer; what the client sends beyond its request stays in the kernel or in the connection's
+ * buffer until then. An answer made inside the handler is sent when the handler returns, any other
+ * at once. But nothing that calls out (streams, the next request, an upgrade) is called from inside
+ * an answer: that waits for the loop's next turn (the due list).
  *
- * A connection's struct lives from accept to close and is reused by all its requests, memory too.
- * It outlives the connection only while a handler still owes it an answer (httpd_free).
+ * A connection's struct lives from accept to close and is reused by all its requests, with its
+ * memory. It outlives the connection only while a handler still owes an answer (httpd_free).
  *
- * Connections are cheap to open and a client that keeps them costs us, not itself: when most places
- * are taken, those that have been idle longest are closed for those that come. What all bodies
- * together hold in memory has a ceiling too.
+ * Connections are cheap for a client to open and keep, but not for us: when most slots are taken,
+ * those idle longest are closed for new ones. The memory of all bodies together is limited too.
  *
- * A body that is pulled stays in the kernel but for one buffer: what the handler does not read is
- * not received.
+ * A pulled body stays in the kernel but for one buffer: what the handler does not read is not
+ * received.
  *
- * After a last answer the client's end is waited for, and what it still sends is dropped: closed
- * with something unread, the answer could be lost on its way.
+ * After the last answer we wait for the client to close and drop what it still sends: closing with
+ * unread data could lose the answer on its way.
  */
 #include "net/httpd.h"
 
@@ -46,31 +45,35 @@
 #include "net/listen.h"
 #include "net/peer_user.h"
 
-#define HEAD_ROOM_BYTES HTTP_HEAD_LIMIT_BYTES   /* read at once while a head is waited for, ... */
-#define BODY_ROOM_BYTES (64u * 1024u)           /* ... and a body */
-#define PIECE_BYTES (16u * 1024u)               /* of a stream */
-#define OUT_LIMIT_BYTES (256u * 1024u)          /* an answer's head, or a piece */
-#define DRAIN_LIMIT_BYTES (16u * 1024u * 1024u) /* read and dropped so that a 413 can be read */
-#define KEPT_BODY_BYTES (16u * 1024u)           /* of memory a connection keeps between requests */
+#define HEAD_ROOM_BYTES HTTP_HEAD_LIMIT_BYTES /* read at once while waiting for a head ... */
+#define BODY_ROOM_BYTES (64u * 1024u)         /* ... or a body */
+#define PIECE_BYTES (16u * 1024u)             /* of a stream */
+#define OUT_LIMIT_BYTES (256u * 1024u)        /* an answer's head, or a piece */
+#define DRAIN_LIMIT_BYTES                                                                          \
+    (16u * 1024u * 1024u)             /* read and dropped so that the client can read a            \
+                                       * 413 */
+#define KEPT_BODY_BYTES (16u * 1024u) /* memory a connection keeps between requests */
 #define STEPS_PER_TURN 16
 #define PIECES_PER_TURN 4
 #define ACCEPTS_PER_TURN 64
 #define SWEEP_MS 5000
-#define CROWDED(limit) ((limit) - (limit) / 8) /* from here on the idle make room */
+#define CROWDED(limit)                                                                             \
+    ((limit) - (limit) / 8) /* above this, idle connections are closed for new                     \
+                             * ones */
 #define DESCRIPTORS_WANTED 24576u
-#define NOT_WATCHED UINT_MAX /* after an error the loop watches no more */
+#define NOT_WATCHED UINT_MAX /* after an error the loop no longer watches */
 
 enum conn_state {
-    CONN_ARRIVED,   /* nothing was sent yet */
-    CONN_IDLE,      /* between requests, or its header is arriving */
-    CONN_READING,   /* header known, body arriving */
+    CONN_ARRIVED,   /* nothing received yet */
+    CONN_IDLE,      /* between requests, or receiving a head */
+    CONN_READING,   /* head complete, receiving the body */
     CONN_HANDLING,  /* the handler owes an answer */
-    CONN_SENDING,   /* the answer is made */
-    CONN_LINGERING, /* the last answer is sent: until the client's end */
+    CONN_SENDING,   /* sending the answer */
+    CONN_LINGERING, /* last answer sent: until the client closes */
 };
 
 struct conn {
-    struct httpd_request request; /* first: what the handler holds */
+    struct httpd_request request; /* first: the handler's view */
     struct httpd *httpd;
     struct conn *prev, *next;
     struct conn *older, *newer; /* idle connections, see struct httpd */
@@ -79,24 +82,24 @@ struct conn {
     struct loop_fd *watch;
     unsigned events;
     bool tls;
-    struct tls_peer *peer; /* of TLS that asks clients who they are; or NULL */
+    struct tls_peer *peer; /* for TLS with client certificates, or NULL */
     enum conn_state state;
     bool due, out_of_memory;
-    bool in_handler;      /* it is being called */
+    bool in_handler;      /* the handler is on the stack */
     bool last;            /* no request after this one */
-    bool queued, leaving; /* among the idle; told to go, and no longer among them */
-    int64_t since_ms;     /* of this state, or of the last byte sent; for the slow-client limits */
-    size_t held_bytes;    /* of body, as counted in struct httpd */
+    bool queued, leaving; /* in the idle list; asked to close, and no longer in it */
+    int64_t since_ms;     /* in this state, or since the last byte sent; for slow-client limits */
+    size_t held_bytes;    /* of the body, as counted in struct httpd */
     size_t dropped_bytes; /* of a body that is too large, or after the last answer */
     struct buf in;        /* received ... */
-    size_t in_at;         /* ... and read up to here */
+    size_t in_at;         /* ... and consumed up to here */
     struct http_head_scan scan;
     struct http_head head;
     struct http_chunks chunks;
-    uint64_t left; /* of a body that is not in chunks */
+    uint64_t left; /* of an unchunked body */
     struct stream pulled;
     struct buf body_bytes;
-    /* the answer: out, then body, then what the stream gives */
+    /* The answer: out, then body, then the stream. */
     struct buf out;
     size_t out_at;
     struct blob *body;
@@ -117,15 +120,15 @@ struct httpd {
     bool tls_only;
     int listen_fd;
     struct loop_fd *arrivals;
-    bool full; /* no more are accepted until one goes */
+    bool full; /* nothing is accepted until one closes */
     struct loop_wake *again;
-    struct conn *due, *working; /* have something to do: on the next turn, on this one */
+    struct conn *due, *working; /* have work: on the next turn, on this one */
     struct clock_timer *sweep_timer;
-    struct blob *no_memory; /* made beforehand: there is always an answer */
+    struct blob *no_memory; /* prepared in advance, so that there is always an answer */
     struct conn *conns;
     struct conn *oldest_idle, *newest_idle;
     size_t conn_count, conn_limit;
-    size_t held_bytes, held_limit_bytes; /* of all bodies that arrive or are worked on */
+    size_t held_bytes, held_limit_bytes; /* of all bodies being received or handled */
     unsigned port;
     int64_t header_limit_ms, body_limit_ms;
     time_t date_s;
@@ -158,7 +161,7 @@ static void join_idle(struct conn *c)
     c->queued = true;
 }
 
-/* Its end is read, or not being able to write; that closes it. */
+/* Shuts the socket down; the resulting end or write error then closes it. */
 static void send_away(struct conn *c)
 {
     leave_idle(c);
@@ -173,7 +176,7 @@ void httpd_end_session(struct httpd *h, uint64_t session, const struct httpd_req
             send_away(c);
 }
 
-/* One goes for each that comes: never the newest, which is the one that came. */
+/* One is closed per new connection: never the newest, which is the new one itself. */
 static void make_room(struct httpd *h)
 {
     if (h->conn_count > CROWDED(h->conn_limit) && h->oldest_idle != h->newest_idle)
@@ -206,7 +209,7 @@ static int64_t limit_of(const struct conn *c)
                                        : min_i64(h->header_limit_ms, HTTPD_IDLE_TIMEOUT_S * 1000);
     case CONN_READING:
         return h->body_limit_ms;
-    case CONN_SENDING: /* a stream with nothing to say is exempt */
+    case CONN_SENDING: /* an idle stream is exempt */
         return c->events & LOOP_WRITABLE ? HTTPD_IDLE_TIMEOUT_S * 1000 : INT64_MAX;
     case CONN_LINGERING:
         return TLS_CLOSING_MS;
@@ -273,7 +276,7 @@ static void release_body(struct conn *c)
     c->held_bytes = 0;
 }
 
-/* Whose body has been arriving longest, of those that hold memory. */
+/* Of those that hold memory, the one whose body has been arriving longest. */
 static struct conn *slowest_sender(const struct httpd *h, const struct conn *but)
 {
     struct conn *found = NULL;
@@ -285,8 +288,8 @@ static struct conn *slowest_sender(const struct httpd *h, const struct conn *but
     return found;
 }
 
-/* Counts what a body holds. Where all together would hold too much the slowest make room: a sender
- * that stalls must not be able to keep the others out. */
+/* Accounts for a body's memory. When all together would exceed the limit the slowest is closed: a
+ * stalling sender must not keep the others out. */
 static bool hold_body(struct conn *c, size_t bytes)
 {
     struct httpd *h = c->httpd;
@@ -306,7 +309,6 @@ static bool hold_body(struct conn *c, size_t bytes)
     return true;
 }
 
-/* On the next turn. */
 static void be_due(struct conn *c)
 {
     struct httpd *h = c->httpd;
@@ -373,7 +375,7 @@ static void conn_unlink(struct conn *c)
     c->watch = NULL;
 }
 
-/* Whose handler still owes an answer stays until it comes. */
+/* If a handler still owes an answer the struct stays until then. */
 static void conn_close(struct conn *c)
 {
     conn_unlink(c);
@@ -385,7 +387,8 @@ static void conn_close(struct conn *c)
         conn_free(c);
 }
 
-/* Until one of these happens. The last that is done to a connection: it may be gone then. */
+/* Waits for one of these events. Must be the last thing done to a connection, which may be
+ * freed. */
 static void wait_for(struct conn *c, unsigned events)
 {
     bool fine = true;
@@ -465,7 +468,8 @@ static const char *date_now(struct httpd *h)
     return h->date;
 }
 
-/* What would end the line, or be something else to another reader, is not sent: no answer then. */
+/* A value that would end the line, or that readers could interpret differently, fails the
+ * answer. */
 static void put_header(struct buf *out, const char *name, const char *value)
 {
     for (const char *c = value; *c; c++)
@@ -488,7 +492,7 @@ static void put_head(struct conn *c, int status, const char *content_type,
 
 static bool send_some(struct conn *c);
 
-/* The head is in out, whole but for the line that ends it. */
+/* out has the complete head except for the final empty line. */
 static void answer(struct conn *c)
 {
     c->pulled.on_ready = NULL;
@@ -540,7 +544,7 @@ static struct blob *status_of(const struct http_refusal *why)
     return blob;
 }
 
-/* One answer, and nothing behind it is read as a request. */
+/* One answer; nothing after it is read as a request. */
 static void refuse(struct conn *c, const struct http_refusal *why)
 {
     struct blob *body = status_of(why);
@@ -550,12 +554,12 @@ static void refuse(struct conn *c, const struct http_refusal *why)
     put_head(c, why->status, "application/json", NULL, 0);
     put_body(c, why->status, body);
     blob_unref(body);
-    c->in_handler = true; /* the caller goes on with it */
+    c->in_handler = true; /* the caller continues with it */
     answer(c);
     c->in_handler = false;
 }
 
-/* Ready for the next request. */
+/* Resets it for the next request. */
 static void end_request(struct conn *c)
 {
     drop_answer(c);
@@ -576,7 +580,7 @@ static void end_request(struct conn *c)
     set_state(c, c->last ? CONN_LINGERING : CONN_IDLE);
 }
 
-/* The 101 is sent: the socket has a new owner. */
+/* The 101 is sent: the socket gets a new owner. */
 static void hand_over(struct conn *c)
 {
     httpd_upgrade_fn *fn = c->upgraded;
@@ -596,7 +600,7 @@ static size_t unsent(const struct conn *c)
     return c->out.len - c->out_at + (c->body ? c->body->len - c->body_at : 0);
 }
 
-/* False: the connection no longer accepts it. */
+/* False: the connection accepts no more for now. */
 static bool flush(struct conn *c)
 {
     while (unsent(c) > 0) {
@@ -623,7 +627,7 @@ static bool flush(struct conn *c)
     return true;
 }
 
-/* What the stream has, behind what is in out. False: nothing now. */
+/* Appends data from the stream to out. False: nothing now. */
 static bool take_piece(struct conn *c)
 {
     enum { SIZE_LEN = 6 }; /* "3e80\r\n" */
@@ -656,7 +660,7 @@ static bool take_piece(struct conn *c)
 static bool send_some(struct conn *c)
 {
     for (int i = 0;; i++) {
-        /* behind the head, but not behind what waits */
+        /* appended to the head, but not to unsent data */
         bool more = !c->stream || c->out_at > 0 || c->out.len >= PIECE_BYTES || take_piece(c);
 
         if (!flush(c)) {
@@ -746,7 +750,7 @@ static void begin_body(struct conn *c)
         handle_request(c);
 }
 
-/* False: more must come. */
+/* False: more data is needed. */
 static bool take_head(struct conn *c)
 {
     const char *data = c->in.data ? c->in.data + c->in_at : "", *mark;
@@ -778,7 +782,7 @@ static bool take_head(struct conn *c)
     return true;
 }
 
-/* False: it is far too much. */
+/* False: far too much. */
 static bool keep_body(struct conn *c, const char *data, size_t len)
 {
     if (c->request.too_large || c->out_of_memory) {
@@ -796,7 +800,7 @@ static bool keep_body(struct conn *c, const char *data, size_t len)
     return true;
 }
 
-/* How many bytes were taken of what came. */
+/* How many of the received bytes were consumed. */
 static ssize_t take_bytes(struct conn *c, const char **content, size_t *content_len)
 {
     const char *data = c->in.data + c->in_at;
@@ -815,7 +819,7 @@ static bool body_is_whole(const struct conn *c)
     return c->head.chunked ? c->chunks.state == CHUNKS_DONE : c->left == 0;
 }
 
-/* False: more must come. */
+/* False: more data is needed. */
 static bool take_body(struct conn *c)
 {
     while (!body_is_whole(c) && c->in_at < c->in.len) {
@@ -844,7 +848,7 @@ static void trim_input(struct conn *c)
     c->in_at = 0;
 }
 
-/* --- bodies that are pulled ---------------------------------------------------------------- */
+/* --- pulled bodies ------------------------------------------------------------------------- */
 
 static ssize_t read_pulled(struct stream *s, char *out, size_t cap)
 {
@@ -879,7 +883,7 @@ static bool wants_body(const struct conn *c)
     return c->request.pulls_body && c->left > 0 && c->in_at == c->in.len;
 }
 
-/* The connection may be gone then. */
+/* The connection may be gone afterwards. */
 static void receive_pulled(struct conn *c)
 {
     char *to;
@@ -897,7 +901,7 @@ static void receive_pulled(struct conn *c)
     stream_ready(&c->pulled);
 }
 
-/* The handler answers nobody then, and the connection is gone. */
+/* The handler's answer will be dropped; the connection is gone. */
 static void leave(struct conn *c)
 {
     void (*gone)(void *arg) = c->gone;
@@ -907,7 +911,7 @@ static void leave(struct conn *c)
     gone(c->gone_arg);
 }
 
-/* Does what can be done now; the connection may be gone then. */
+/* Does whatever is possible now; the connection may be gone afterwards. */
 static void go_on(struct conn *c)
 {
     bool more = true;
@@ -943,7 +947,7 @@ static void go_on_due(void *arg)
     struct httpd *h = arg;
     struct conn *c;
 
-    while ((c = h->due) != NULL) { /* who became due first comes first */
+    while ((c = h->due) != NULL) { /* first come, first served */
         h->due = c->next_due;
         c->next_due = h->working;
         h->working = c;
@@ -976,9 +980,9 @@ static void receive(struct conn *c)
     go_on(c);
 }
 
-/* --- those who come ---------------------------------------------------------------------- */
+/* --- accepting -------------------------------------------------------------------------- */
 
-/* Reached by an address other than a loopback one. */
+/* Not over a loopback address. */
 static bool is_from_outside(int fd)
 {
     struct sockaddr_storage here;
@@ -987,7 +991,7 @@ static bool is_from_outside(int fd)
     return getsockname(fd, (struct sockaddr *)&here, &len) < 0 || !listen_is_loopback(&here);
 }
 
-/* The end that is read here; the connection itself goes to who deciphers it. */
+/* The connection itself goes to the TLS thread; we read one end of a socket pair. */
 static bool put_tls_before(struct conn *c)
 {
     int pair[2];
@@ -1071,8 +1075,8 @@ static void conn_ready(void *arg, unsigned events)
     }
 }
 
-/* Without descriptors there is no more room either. Who goes brings it, but with TLS only once its
- * thread has closed its own: that is not heard of here, so another has to go. */
+/* Running out of descriptors also means full. A closing connection frees one, but with TLS only
+ * once the thread has closed its end, which is not reported here, so another one has to close. */
 static void accept_some(void *arg, unsigned events)
 {
     struct httpd *h = arg;
@@ -1180,7 +1184,7 @@ static void stream_has_data(void *arg)
 {
     struct conn *c = arg;
 
-    if (!(c->events & LOOP_WRITABLE)) /* then it is asked anyway */
+    if (!(c->events & LOOP_WRITABLE)) /* otherwise it is asked anyway */
         be_due(c);
 }
 
@@ -1230,8 +1234,8 @@ void httpd_upgrade(struct httpd_request *r, const struct httpd_header *headers, 
 
 /* --- start and end --------------------------------------------------------------------- */
 
-/* Half of the descriptors we may have: files, pods and streams need some as well. With TLS a
- * connection takes three. */
+/* Half of our descriptors: files, pods and streams need some as well. With TLS a connection takes
+ * three. */
 static size_t connection_limit(const struct httpd_options *o)
 {
     struct rlimit limit;

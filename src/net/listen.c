@@ -1,4 +1,4 @@
-/* listen.c - see listen.h. Resolves nothing: an address is numbers, or the word localhost. */
+/* listen.c - see listen.h. Resolves nothing: an address is numeric, or "localhost". */
 #include "net/listen.h"
 
 #include <arpa/inet.h>
@@ -21,7 +21,7 @@ struct address {
     socklen_t len;
 };
 
-/* "[::1]:80" and "127.0.0.1:80" into host and port; false when it has another shape. */
+/* Splits "[::1]:80" and "127.0.0.1:80" into host and port; false for any other form. */
 static bool split(const char *text, char host[HOST_SIZE], unsigned *port)
 {
     const char *colon = strrchr(text, ':');
@@ -144,7 +144,7 @@ int listen_hold_other(const char *address, unsigned port)
 
     if (read_address(address, &own, NULL) < 0 ||
         !parse(own.u.any.sa_family == AF_INET ? "::1" : "127.0.0.1", port, &other) ||
-        (own.u.any.sa_family == AF_INET6 && !is_loopback(&own))) /* it has both already */
+        (own.u.any.sa_family == AF_INET6 && !is_loopback(&own))) /* it covers both already */
         return -1;
     fd = socket(other.u.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)

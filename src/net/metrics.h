@@ -1,4 +1,4 @@
-/* metrics.h - figures as Prometheus reads them. */
+/* metrics.h - metrics in Prometheus' text format. */
 #ifndef MUSTER_NET_METRICS_H
 #define MUSTER_NET_METRICS_H
 
@@ -8,6 +8,6 @@
 
 void metrics_add(struct buf *out, const char *name, const char *type, const char *help,
                  double value);
-void metrics_add_process(struct buf *out); /* what this one uses */
+void metrics_add_process(struct buf *out); /* this process's own */
 
 #endif

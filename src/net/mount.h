@@ -1,6 +1,6 @@
 /*
- * mount.h - paths served beside the API on the same port (curves, TensorBoard, the console). The
- * front has checked host, origin and token already; what the caller may do is asked here.
+ * mount.h - paths served on the API's port (curves, TensorBoard, the console). Host, origin and
+ * token are already checked; handlers check what the caller may do.
  */
 #ifndef MUSTER_NET_MOUNT_H
 #define MUSTER_NET_MOUNT_H
@@ -18,15 +18,15 @@ struct mount_user {
 
 struct mount_request {
     struct httpd_request *http;
-    /* As the API would decide for the caller; plural may be "pods/exec"; name "" for a collection.
-     * Only until the request is answered. */
+    /* The API's decision for the caller; plural may be "pods/exec"; name "" for a collection. Valid
+     * until the request is answered. */
     bool (*may)(const struct mount_request *r, const char *verb, const char *group,
                 const char *plural, const char *ns, const char *name);
-    /* A transport to the API with the requester's rights, the caller's to free; NULL when out of
-     * memory or when nobody is signed in. */
+    /* A transport to the API with the caller's rights, to be freed by the callee; NULL when out of
+     * memory or not signed in. */
     struct transport *(*transport)(const struct mount_request *r);
-    /* ERR_FORBIDDEN for who may not run commands in this pod, whom it runs as considered: what
-     * needs create on pods/exec besides. Only until the request is answered. */
+    /* ERR_FORBIDDEN if the caller may not run commands in this pod, considering the user it runs
+     * as; in addition to create on pods/exec. Valid until the request is answered. */
     int (*enter)(const struct mount_request *r, const struct json *pod, struct err *err);
     /* Only until the request is answered. */
     int (*pod_user)(const struct mount_request *r, const char *ns, struct mount_user *ret,
@@ -35,7 +35,7 @@ struct mount_request {
     const char *user; /* whose part it takes of what has a ceiling; "" for the owner's */
 };
 
-/* Must have http answered once, now or later. r lives until then where its functions do. */
+/* Must answer http once, now or later. r is valid until then where its functions are. */
 typedef void mount_fn(void *arg, const struct mount_request *r);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * mux.c - see mux.h. The layers are fixed at birth: socket -> [WebSocket] -> SPDY or channels. All
- * callbacks come from on_socket and on_linger, which alone free a mux that was freed inside one.
+ * mux.c - see mux.h. The layers are fixed at creation: socket -> [WebSocket] -> SPDY or channels.
+ * All callbacks come from on_socket and on_linger, which alone free a mux that was freed inside
+ * one.
  */
 #include "net/mux.h"
 
@@ -22,8 +23,8 @@
 
 enum state {
     OPEN,
-    FINISHING, /* what is left goes out */
-    LINGERING, /* our half is closed: waits for the peer's */
+    FINISHING, /* sending the rest */
+    LINGERING, /* our half is closed: waiting for the peer's */
     OVER,
 };
 
@@ -36,11 +37,11 @@ struct mux {
     struct mux_handler handler;
     void *arg;
     struct websocket ws;
-    unsigned channel; /* of the message that is coming */
+    unsigned channel; /* of the current message */
     bool channel_known;
     struct spdy *spdy;
     struct buf early, out;
-    struct buf message; /* MUX_TEXT: as much of it as came */
+    struct buf message; /* MUX_TEXT: what has arrived of it */
     enum state state;
     struct clock_timer *linger;
     bool paused, broken, close_sent;
@@ -176,7 +177,7 @@ static void spdy_ended(void *arg, uint32_t stream, enum spdy_end how)
 static const struct spdy_handler spdy_events = {
     .opened = spdy_opened, .data = spdy_data, .ended = spdy_ended, .output = spdy_output};
 
-/* The first byte of a message is its channel; on 255 the second names the one that is over. */
+/* The first byte of a message is its channel; on 255 the second names the channel that ended. */
 static void channel_part(struct mux *m, bool first, const char *data, size_t len)
 {
     if (first)
@@ -235,7 +236,7 @@ static void ws_control(void *arg, enum websocket_opcode opcode, const char *data
 
 static const struct websocket_handler ws_events = {.part = ws_part, .control = ws_control};
 
-/* Not in the middle of something else, and without waiting. */
+/* Only between messages, and without waiting. */
 static void say_broken(struct mux *m)
 {
     unsigned char frame[WEBSOCKET_HEAD_LIMIT_BYTES + sizeof(CLOSE_PROTOCOL)];
@@ -252,7 +253,7 @@ static void take_bytes(struct mux *m, char *data, size_t len)
     int rc;
 
     if (m->state == LINGERING)
-        return; /* only the end of them matters */
+        return; /* only its end matters */
     rc = m->kind == MUX_SPDY ? spdy_feed(m->spdy, data, len) : websocket_feed(&m->ws, data, len);
     if (rc < 0) {
         say_broken(m);
@@ -263,7 +264,7 @@ static void take_bytes(struct mux *m, char *data, size_t len)
 /* False when the peer is gone. */
 static bool read_socket(struct mux *m)
 {
-    static char bytes[MUX_READ_BYTES]; /* one thread, and never kept */
+    static char bytes[MUX_READ_BYTES]; /* one thread, never kept between calls */
     ssize_t n = recv(m->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
     if (n < 0)
@@ -354,7 +355,7 @@ static void serve(struct mux *m, unsigned events)
     if (alive && events & (LOOP_READABLE | LOOP_HANGUP) && (!m->paused || m->state != OPEN))
         alive = read_socket(m);
     else if (alive && events & LOOP_HANGUP)
-        alive = false; /* paused, so what it still sent is lost on purpose: nobody reads answers */
+        alive = false; /* paused: what it still sent is deliberately lost, as no answer is read */
     if (alive && !m->freed && m->state <= FINISHING)
         alive = write_socket(m);
     if (!alive || m->broken) {
@@ -365,7 +366,7 @@ static void serve(struct mux *m, unsigned events)
         return;
     if (m->state == FINISHING && m->out.len == 0)
         half_close(m);
-    /* It may all have gone out in a turn that was for reading. */
+    /* Everything may have been sent in a turn meant for reading. */
     if (mux_has_room(m) && (was_full || events & LOOP_WRITABLE))
         m->handler.drained(m->arg);
 }

@@ -10,7 +10,7 @@
 
 #define STATUS_LIMIT_BYTES (64u * 1024u)
 
-/* --- where from -------------------------------------------------------------------------- */
+/* --- where it comes from ----------------------------------------------------------------- */
 
 static bool is_port(const char *text)
 {
@@ -48,12 +48,12 @@ static int check_origin(const struct httpd_request *http, const char *origin, st
 }
 
 struct twice {
-    unsigned seen; /* a bit for each */
+    unsigned seen; /* one bit per header */
     const char *name;
 };
 
-/* Headers that decide the caller and origin: of two, some parsers take the first and some the last.
- */
+/* Headers that determine caller and origin: of duplicates some parsers take the first, some the
+ * last. */
 static void note_twice(void *arg, const char *name, const char *value)
 {
     static const char *const once[] = {"Origin", "Authorization", "Impersonate-User",
@@ -75,7 +75,7 @@ static int check_once(const struct httpd_request *http, struct err *err)
 
     httpd_each_header(http, note_twice, &t);
     if (t.name)
-        return err_set(err, ERR_BAD_REQUEST, "the header %s is there twice: send it once", t.name);
+        return err_set(err, ERR_BAD_REQUEST, "the header %s occurs twice: send it once", t.name);
     return 0;
 }
 
@@ -89,7 +89,7 @@ int origin_check(const struct httpd_request *http, struct err *err)
     return rc == 0 ? check_origin(http, httpd_header(http, "Origin"), err) : rc;
 }
 
-/* --- origins of programs ------------------------------------------------------------------ */
+/* --- origins of apps --------------------------------------------------------------------- */
 
 static size_t app_label_len(const char *host)
 {
@@ -161,7 +161,7 @@ const char *origin_cookie(struct httpd_request *http, const char *name)
 
 /* --- the caller -------------------------------------------------------------------------- */
 
-/* As Kubernetes takes it of browsers, which can add no header to a WebSocket. */
+/* Kubernetes' way for browsers, which cannot add headers to a WebSocket. */
 static const char *websocket_bearer(struct httpd_request *http)
 {
     const char *at = httpd_header_joined(http, "Sec-WebSocket-Protocol");

@@ -1,49 +1,47 @@
 /*
- * origin.h - a server on the loopback and the pages in its user's browser. Any page can reach the
- * port; it cannot read a token, but it need not get that far: a Host that is not this machine's
- * (DNS rebinding) and an Origin that is not ours are refused first. Over TLS any Host will do: the
- * certificate has our names only.
+ * origin.h - protects a server on the loopback from pages in its user's browser. Any page can reach
+ * the port; it cannot read a token, but it does not get that far: a Host that is not this machine's
+ * (DNS rebinding) and a foreign Origin are refused first. Over TLS any Host is accepted, because
+ * the certificate only has our names.
  */
 #ifndef MUSTER_NET_ORIGIN_H
 #define MUSTER_NET_ORIGIN_H
 
 #include "net/httpd.h"
 
-/* ERR_FORBIDDEN with a sentence, ERR_BAD_REQUEST for a header that is there twice. Only inside
- * handle, as all of this header. */
+/* ERR_FORBIDDEN with a message, ERR_BAD_REQUEST for a duplicate header. Like everything in this
+ * header only inside handle. */
 int origin_check(const struct httpd_request *http, struct err *err) must_check;
 
 /*
- * Programs that are shown in the browser have an origin each, http://app-HASH.localhost:PORT: a
- * Host that browsers take to this machine without asking anybody. At such a Host nothing else is
- * served.
+ * Each app shown in the browser has its own origin, http://app-HASH.localhost:PORT: a Host that
+ * browsers resolve to this machine by themselves. Nothing else is served at such a Host.
  */
 #define ORIGIN_APP_PREFIX "app-"
 #define ORIGIN_APP_DIGITS 32u
 #define ORIGIN_APP_SIZE (sizeof(ORIGIN_APP_PREFIX) + ORIGIN_APP_DIGITS)
 /* Whether the request is for such a Host; out is its first label. */
 bool origin_is_app(const struct httpd_request *http, char out[ORIGIN_APP_SIZE]);
-/* What origin_check is for others: only its own pages, and they say so when they change something.
- */
+/* Like origin_check for those: only its own pages, and changes must carry their Origin. */
 int origin_check_app(const struct httpd_request *http, struct err *err) must_check;
-/* Whether the Host is one of this machine's own names: over TLS it may be any. */
+/* Whether the Host is one of this machine's names: over TLS it may be any. */
 bool origin_is_loopback(const struct httpd_request *http);
-/* Of the request's Host: ":7447", or "". In the request. */
+/* The port of the request's Host: ":7447", or "". Points into the request. */
 const char *origin_port(const struct httpd_request *http);
-/* A cookie's value, in the request's arena; NULL without one. */
+/* A cookie's value, in the request's arena, or NULL. */
 const char *origin_cookie(struct httpd_request *http, const char *name);
 
-/* A WebSocket's subprotocol that carries the bearer token, in base64 for URLs, behind this. */
+/* Prefix of the WebSocket subprotocol that carries the bearer token, base64url-encoded. */
 #define ORIGIN_BEARER_PROTOCOL "base64url.bearer.authorization.k8s.io."
 bool origin_is_bearer_protocol(const char *protocol);
-/* The bearer token of the Authorization header or, without that header, of a WebSocket's
- * subprotocol; NULL without one. Pages elsewhere can make a browser send neither. */
+/* The bearer token from the Authorization header or else from a WebSocket's subprotocol, or NULL.
+ * Foreign pages can make a browser send neither. */
 const char *origin_bearer(struct httpd_request *http);
 
-/* Whether it can stand in a request line or a header as it is. */
+/* Whether it can be used verbatim in a request line or header. */
 bool origin_is_printable(const char *text);
 
-/* As text of a page, or a value between double quotes there. */
+/* For text in a page, or a value in double quotes. */
 void html_escape(struct buf *out, const char *text);
 
 /* Answers with the error as a Status. */

@@ -1,6 +1,5 @@
-/* peer_user.c - see peer_user.h. What no process holds any more has no inode, and is told as
- * root's.
- */
+/* peer_user.c - see peer_user.h. A socket no process holds any more has no inode, and is reported
+ * as root's. */
 #include "net/peer_user.h"
 
 #include <inttypes.h>
@@ -15,12 +14,12 @@
 
 #define STATE_LISTEN 10
 
-/* As the peer's own socket has them: its address, and ours. */
+/* As seen from the peer's own socket: its address, and ours. */
 struct ends {
     int family;
-    size_t words; /* of an address */
+    size_t words; /* of an address, in 32-bit units */
     uint32_t own[4], far[4];
-    in_port_t own_port, far_port; /* as they are sent */
+    in_port_t own_port, far_port; /* in network byte order */
 };
 
 bool peer_user_from_proc;
@@ -38,7 +37,7 @@ static void take_address(const struct sockaddr_storage *from, struct ends *e, ui
     *port = e->family == AF_INET ? v4.sin_port : v6.sin6_port;
     if (e->family == AF_INET) {
         words[0] = v4.sin_addr.s_addr;
-    } else if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) { /* the client's socket is of IPv4 */
+    } else if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) { /* the client's socket is IPv4 */
         memcpy(words, v6.sin6_addr.s6_addr + 12, sizeof(uint32_t));
         e->family = AF_INET;
         e->words = 1;
@@ -98,7 +97,7 @@ static enum found ask_kernel(const struct ends *e, uid_t *ret)
     if (n < (ssize_t)(sizeof(answer.head) + sizeof(answer.is.found)) ||
         answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
         return NOT_SAID;
-    /* Without such a connection it tells of who listens at that address. */
+    /* Without such a connection the kernel reports the listener at that address. */
     if (answer.is.found.idiag_state == STATE_LISTEN ||
         answer.is.found.id.idiag_dport != e->far_port || !answer.is.found.idiag_inode)
         return NOT_FOUND;

@@ -138,12 +138,13 @@ static int parse_search(struct arena *a, const char *query, struct node_log_opti
     for (size_t i = 0; rc == 0 && !s->wanted && i < ELEMS(needs); i++)
         if (query_param(a, query, needs[i]))
             rc = err_set(err, ERR_BAD_REQUEST,
-                         "%s: is for searches: say search=TEXT, or search= for every line",
+                         "%s: is for searches: use search=TEXT, or search= for every line",
                          needs[i]);
     for (size_t i = 0; rc == 0 && s->wanted && i < ELEMS(not_with); i++)
         if (query_flag(query_param(a, query, not_with[i])))
             rc = err_set(err, ERR_BAD_REQUEST,
-                         "%s: cannot be said with search: say from, back and lines", not_with[i]);
+                         "%s: cannot be combined with search: use from, back and lines",
+                         not_with[i]);
     return rc;
 }
 

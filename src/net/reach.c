@@ -34,7 +34,7 @@ static int keep_pem(struct reach_kept *k, int which, const char *text, struct er
     return 0;
 }
 
-/* ":host:port:" in libcurl's words: whatever the URL says. */
+/* ":host:port:" in libcurl's syntax: applies to any URL. */
 static int keep_address(struct reach_kept *k, const char *address)
 {
     char *text = NULL;
@@ -80,7 +80,7 @@ void reach_release(struct reach_kept *k)
     *k = (struct reach_kept){0};
 }
 
-/* A proxy named in the environment is for other machines, never for this one. */
+/* A proxy from the environment is for other machines, never for this one. */
 static bool is_loopback(const char *url)
 {
     static const char *const hosts[] = {"127.", "localhost", "[::1]"};
@@ -96,7 +96,7 @@ static void set_way(const struct reach_kept *k, CURL *easy, const char *url)
 {
     if (k->proxy) {
         (void)k->curl->easy_setopt(easy, CURLOPT_PROXY, k->proxy);
-        (void)k->curl->easy_setopt(easy, CURLOPT_NOPROXY, ""); /* the environment has no say */
+        (void)k->curl->easy_setopt(easy, CURLOPT_NOPROXY, ""); /* ignore the environment */
     } else if (is_loopback(url)) {
         (void)k->curl->easy_setopt(easy, CURLOPT_PROXY, "");
     }
@@ -112,7 +112,7 @@ void reach_apply(const struct reach_kept *k, CURL *easy, const char *url)
     for (int i = 0; i < REACH_PEMS; i++)
         if (k->fds[i] >= 0)
             (void)k->curl->easy_setopt(easy, options[i], k->paths[i]);
-    /* Nobody else, and nobody at all unchecked: reading the machine's hundred authorities takes
+    /* With our own CA, or unchecked, skip the system's: reading its hundred authorities takes
      * longer than a handshake. */
     if (k->fds[REACH_CA] >= 0 || k->insecure)
         (void)k->curl->easy_setopt(easy, CURLOPT_CAPATH, NULL);

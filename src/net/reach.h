@@ -1,25 +1,26 @@
-/* reach.h - how a server is reached and trusted: certificates and proxies. */
+/* reach.h - how to reach and trust a server: certificates and proxies. */
 #ifndef MUSTER_NET_REACH_H
 #define MUSTER_NET_REACH_H
 
 #include "net/curl_library.h"
 
-/* Absent things are NULL. */
+/* Unset members are NULL. */
 struct reach {
     const char *ca_pem;             /* NULL: the system's authorities */
     const char *cert_pem, *key_pem; /* our own certificate */
-    bool insecure;                  /* the server's certificate is not checked */
-    const char *proxy;      /* "http://host:port"; NULL: as the environment says, but none for this
-                               machine */
-    const char *connect_to; /* "host:port" instead of the URL's, whose name the certificate has */
+    bool insecure;                  /* do not check the server's certificate */
+    const char *proxy;      /* "http://host:port"; NULL: from the environment, but never for this
+                             * machine */
+    const char *connect_to; /* "host:port" to connect to instead of the URL's; the certificate must
+                             * still match the URL */
 };
 
-/* The same as libcurl takes it, for as long as anything uses it. */
+/* The same in libcurl's form, for as long as it is in use. */
 enum { REACH_CA, REACH_CERT, REACH_KEY, REACH_PEMS };
 #define REACH_PATH_SIZE 32
 struct reach_kept {
     const struct curl_library *curl;
-    int fds[REACH_PEMS]; /* files without a name: this libcurl takes paths only */
+    int fds[REACH_PEMS]; /* nameless files: this libcurl only takes paths */
     char paths[REACH_PEMS][REACH_PATH_SIZE];
     bool insecure;
     char *proxy;
@@ -28,7 +29,7 @@ struct reach_kept {
 
 int reach_keep(struct reach_kept *k, const struct curl_library *curl, const struct reach *r,
                struct err *err) must_check;
-/* Another certificate of ours, for connections from now on. */
+/* Uses another client certificate for new connections. */
 int reach_identify(struct reach_kept *k, const char *cert_pem, const char *key_pem,
                    struct err *err) must_check;
 void reach_release(struct reach_kept *k);

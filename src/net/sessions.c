@@ -15,9 +15,9 @@
 
 #define FILE_LIMIT_BYTES (8u * 1024u * 1024u)
 #define FILE_MEMORY_BYTES (64u * 1024u * 1024u)
-#define SAVE_USE_MS ((int64_t)3600 * 1000) /* the file may be so far behind with used_ms */
+#define SAVE_USE_MS ((int64_t)3600 * 1000) /* how far used_ms in the file may lag behind */
 
-/* A token is not left lying in freed memory. */
+/* Wiped, so that no token stays in freed memory. */
 static void forget_text(char **at)
 {
     if (*at)
@@ -102,9 +102,8 @@ static void save(struct sessions *s)
     rc = text.failed || arena_failed(&a) ? -ENOMEM
                                          : file_write_atomic(s->path, text.data, text.len, 0600);
     if (rc < 0) {
-        log_warn("%s: %s: who is signed in now may have to sign in again after a restart", s->path,
-                 strerror(-rc));
-        (void)remove(s->path); /* else who has signed out would be back */
+        log_warn("%s: %s: users may have to sign in again after a restart", s->path, strerror(-rc));
+        (void)remove(s->path); /* otherwise signed-out sessions would come back */
     }
     if (text.data)
         explicit_bzero(text.data, text.len);
@@ -129,7 +128,7 @@ static void load(struct sessions *s)
             break;
         if (!read_hex(json_get_string(v, "hash", ""), e->hash, sizeof(e->hash)))
             continue;
-        if (*json_get_string(v, "token", "")) { /* earlier versions wrote them down */
+        if (*json_get_string(v, "token", "")) { /* earlier versions stored them */
             clean = false;
             continue;
         }
@@ -153,7 +152,7 @@ static void load(struct sessions *s)
 
 /* --- ends -------------------------------------------------------------------------------- */
 
-/* A time of the future is a clock that was set back: it gives nobody a longer life. */
+/* A time in the future means the clock was set back: it must not extend a session. */
 static int64_t left_ms(const struct sessions *s, const struct session_entry *e)
 {
     int64_t now = clock_now_ms(s->how.clock);
@@ -231,7 +230,7 @@ static bool is_same_user(const struct session_entry *e, const char *token, const
            (strcmp(user, SESSION_USER_UNKNOWN) != 0 || strcmp(e->token, token) == 0);
 }
 
-/* A place that is free, or was the user's own; NULL when he has none to give. */
+/* A free slot, or the user's own oldest one; NULL when there is neither. */
 static struct session_entry *find_place(struct sessions *s, const char *token, const char *user)
 {
     struct session_entry *free_one = NULL, *own = NULL;
@@ -302,7 +301,7 @@ const struct session_entry *session_find(struct sessions *s, const char *key)
     unsigned char hash[SHA256_BYTES];
 
     hash_key(key, hash);
-    /* Timing this reveals something about a hash, nothing about a key. */
+    /* Timing reveals something about a hash, nothing about a key. */
     for (size_t i = 0; i < SESSIONS_LIMIT; i++)
         if (s->entries[i].id && memcmp(s->entries[i].hash, hash, sizeof(hash)) == 0)
             return use(s, &s->entries[i]);

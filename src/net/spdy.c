@@ -1,6 +1,6 @@
 /*
- * spdy.c - see spdy.h. Data frames pass through in pieces as they come; only control frames are
- * collected. Both directions have one zlib context for the whole connection, so every header block
+ * spdy.c - see spdy.h. Data frames are passed on in pieces as they arrive; only control frames are
+ * collected. Each direction has one zlib context for the whole connection, so every header block
  * must be inflated even when its stream is refused.
  */
 #include "net/spdy.h"
@@ -15,7 +15,7 @@
 #define FRAME_HEAD_BYTES 8u
 #define DATA_LIMIT_BYTES 0xffffffu
 #define FLAG_FIN 1u
-/* All we compress is empty header blocks: the smallest window that holds the dictionary will do. */
+/* We only compress empty header blocks: the smallest window that holds the dictionary suffices. */
 #define DEFLATE_WINDOW_BITS 11
 #define DEFLATE_MEMORY_LEVEL 1
 
@@ -40,7 +40,7 @@ struct spdy {
     unsigned char head[FRAME_HEAD_BYTES];
     size_t head_len;
     uint32_t body_left;
-    struct buf control; /* of the control frame that is coming */
+    struct buf control; /* the current control frame */
     bool in_frame;
     z_stream inflate, deflate;
     bool inflate_ready, deflate_ready;
@@ -101,7 +101,7 @@ static void send_control(struct spdy *s, enum frame_type type, const void *body,
 {
     unsigned char head[FRAME_HEAD_BYTES] = {0x80, 3, 0, (unsigned char)type};
 
-    put32(head + 4, (uint32_t)len); /* the flags, which are the top byte, stay 0 */
+    put32(head + 4, (uint32_t)len); /* the top byte, the flags, stays 0 */
     s->handler.output(s->arg, head, sizeof(head), body, len);
 }
 
@@ -114,7 +114,7 @@ static void reset(struct spdy *s, uint32_t id, enum reset_status status)
     send_control(s, FRAME_RST_STREAM, body, sizeof(body));
 }
 
-/* A SYN_REPLY without headers: a count of 0, compressed with the rest of the connection. */
+/* A SYN_REPLY without headers: a count of 0, compressed in the connection's context. */
 static int accept_stream(struct spdy *s, uint32_t id)
 {
     unsigned char body[128], none[4] = {0};
@@ -193,8 +193,7 @@ static int inflate_block(struct spdy *s, const char *data, size_t len, struct bu
     }
 }
 
-/* One length-prefixed string; it gets its NUL where the next length begins, which is read before.
- */
+/* One length-prefixed string; its NUL overwrites the next length, which is read first. */
 static const char *take_string(char **at, size_t *left, uint32_t *ret_len)
 {
     uint32_t len = *ret_len;
@@ -287,7 +286,7 @@ static int on_headers(struct spdy *s, unsigned type, unsigned flags)
     return rc;
 }
 
-/* Told also when its input was over before: now its output is, too. */
+/* Reported even if its input had already ended: now its output has, too. */
 static int on_reset(struct spdy *s, unsigned type, unsigned flags)
 {
     struct open_stream *o;
@@ -306,7 +305,7 @@ static int on_reset(struct spdy *s, unsigned type, unsigned flags)
     return 0;
 }
 
-/* The peer's pings have odd numbers; an even one would be the answer to one of ours. */
+/* The peer's pings are odd; an even one would answer one of ours. */
 static int on_ping(struct spdy *s, unsigned type, unsigned flags)
 {
     (void)type, (void)flags;
@@ -325,7 +324,7 @@ static const struct {
     {FRAME_RST_STREAM, on_reset},   {FRAME_PING, on_ping},
 };
 
-/* SETTINGS, GOAWAY, WINDOW_UPDATE and what we do not know change nothing here. */
+/* SETTINGS, GOAWAY, WINDOW_UPDATE and unknown types are ignored. */
 static int on_control(struct spdy *s)
 {
     unsigned type = (unsigned)s->head[2] << 8 | s->head[3];
@@ -376,7 +375,7 @@ static int frame_part(struct spdy *s, const char *data, size_t len)
         buf_add(&s->control, data, len);
         return s->control.failed ? -ENOMEM : 0;
     }
-    o = find(s, id); /* of a stream that was reset or never was: on its way already, dropped */
+    o = find(s, id); /* NULL: reset or never opened; late data is dropped */
     if (o && !o->in_over && len > 0)
         s->handler.data(s->arg, id, data, len);
     return 0;

@@ -1,14 +1,13 @@
 /*
- * spdy.h - SPDY/3.1 as kubectl speaks it, the server's side: bytes in, streams out. No sockets, no
- * flow control (neither side of Kubernetes has any): who cannot take more stops feeding.
+ * spdy.h - the server side of SPDY/3.1 as kubectl uses it: bytes in, streams out. No sockets and no
+ * flow control (Kubernetes has none on either side): a receiver that is full stops feeding.
  */
 #ifndef MUSTER_NET_SPDY_H
 #define MUSTER_NET_SPDY_H
 
 #include "base/base.h"
 
-/* The ceilings. A peer that needs more is refused: a stream with RST_STREAM, the rest with -EPROTO.
- */
+/* Limits. Beyond them a stream is refused with RST_STREAM, anything else with -EPROTO. */
 #define SPDY_STREAM_LIMIT 512u                 /* open at a time */
 #define SPDY_CONTROL_LIMIT_BYTES (64u * 1024u) /* one control frame */
 #define SPDY_HEADERS_LIMIT_BYTES (64u * 1024u) /* one header block, inflated */
@@ -23,15 +22,15 @@ struct spdy_header {
 
 enum spdy_end {
     SPDY_ENDED, /* its half is closed */
-    SPDY_RESET, /* nor does it take anything any more */
+    SPDY_RESET, /* and it accepts nothing any more */
 };
 
-/* None of these may free the engine or feed it. */
+/* None of these may free or feed the engine. */
 struct spdy_handler {
-    /* A new stream; it has been accepted. Headers live for the call only. */
+    /* A new stream, already accepted. Headers are valid during the call. */
     void (*opened)(void *arg, uint32_t stream, const struct spdy_header *headers, size_t count);
     void (*data)(void *arg, uint32_t stream, const char *data, size_t len);
-    /* The peer sends no more on it. */
+    /* The peer will send no more on it. */
     void (*ended)(void *arg, uint32_t stream, enum spdy_end how);
     /* Bytes for the wire: one frame in two parts. */
     void (*output)(void *arg, const void *head, size_t head_len, const void *data, size_t len);
@@ -40,11 +39,11 @@ struct spdy_handler {
 struct spdy *spdy_new(const struct spdy_handler *handler, void *arg) must_check;
 void spdy_free(struct spdy *s); /* NULL-safe */
 
-/* Any cut of the peer's bytes. -EPROTO when they are not SPDY, -ENOMEM; the connection is then good
- * for nothing. */
+/* Feeds the peer's bytes, cut anywhere. -EPROTO when they are not SPDY, -ENOMEM; the connection is
+ * then unusable. */
 int spdy_feed(struct spdy *s, const char *data, size_t len) must_check;
 
-/* Nothing happens on a stream that is not open or was ended. At most 16 MiB - 1 at a time. */
+/* Ignored for a stream that is not open or was ended. At most 16 MiB - 1 at once. */
 void spdy_send(struct spdy *s, uint32_t stream, const void *data, size_t len);
 void spdy_end(struct spdy *s, uint32_t stream); /* we send no more on it */
 

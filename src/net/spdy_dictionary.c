@@ -1,7 +1,7 @@
 /*
  * spdy_dictionary.c - the preset dictionary of SPDY/3 header blocks (draft 3, section 2.6.10.1):
- * words with their length in four bytes before them, then words without. Made from the list once,
- * on first use; the loop's thread is the only user.
+ * words with a four-byte length prefix, then words without. Built from the list on first use; only
+ * the loop's thread uses it.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /*
  * tls.c - see tls.h.
  *
- * What the loop's thread and ours share is the list of connections handed over and the word to
- * stop, under one lock; everything else is this thread's. Nothing is buffered beyond one record in
- * each direction: who does not read makes the other side wait.
+ * The loop's thread and ours share the list of connections handed over and the stop flag, under one
+ * lock; everything else belongs to this thread. At most one record is buffered per direction: a
+ * side that does not read makes the other wait.
  */
 #include "net/tls.h"
 
@@ -31,14 +31,14 @@
 #define RECORD_HEAD_BYTES 5
 #define AHEAD_BYTES (4u * 1024u)
 #define RECORDS_PER_TURN 8
-#define NOT_WATCHED UINT_MAX /* after an error the loop watches no more */
+#define NOT_WATCHED UINT_MAX /* after an error the loop no longer watches */
 #define RENEW_AFTER_S ((int64_t)CERTIFICATE_DAYS * 24 * 3600 / 2)
-/* The certificate's key allows nothing without forward secrecy. */
+/* The certificate's key type permits only suites with forward secrecy. */
 #define PRIORITIES                                                                                 \
     "PERFORMANCE:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:"       \
     "+CHACHA20-POLY1305:%SERVER_PRECEDENCE"
 
-/* Those of an old certificate stay: connections may still use them, and there is one in half a
+/* Old credentials are kept: connections may still use them, and there is a new one only every half
  * year. */
 struct credentials {
     struct credentials *older;
@@ -50,7 +50,7 @@ struct credentials {
 
 struct tls_peer {
     atomic_uint references;
-    atomic_bool known; /* what follows is written before, and never after */
+    atomic_bool known; /* the members below are written before it is set, and never after */
     char user[NAME_SIZE], names[TLS_GROUPS_LIMIT][NAME_SIZE];
     const char *groups[TLS_GROUPS_LIMIT + 1];
 };
@@ -63,24 +63,24 @@ struct link {
     gnutls_session_t session;
     struct loop_fd *net_watch, *plain_watch;
     unsigned net_events, plain_events;
-    int hello_len; /* so many bytes must come before there is a session */
+    int hello_len; /* bytes needed before a session is created */
     struct clock_timer *closing;
     bool open;        /* the handshake is done */
     bool net_ended;   /* the client sends no more, and the server knows */
     bool plain_ended; /* the server sends no more */
     bool told_end;    /* and the client knows */
-    bool flushing;    /* GnuTLS has a record that the network did not take whole */
-    char *rest;       /* deciphered, not yet taken by the server */
+    bool flushing;    /* GnuTLS has a record the network did not take completely */
+    char *rest;       /* decrypted, not yet taken by the server */
     size_t rest_len, rest_at;
     size_t ahead_len, ahead_at;
-    char ahead[AHEAD_BYTES]; /* came, and GnuTLS has not asked for it yet */
+    char ahead[AHEAD_BYTES]; /* received, not yet requested by GnuTLS */
 };
 
 struct tls {
     struct key_pair authority;
     const char *names[TLS_NAMES_LIMIT + 1];
     const char *client_ca_pem;
-    struct arena arena; /* of the three above */
+    struct arena arena; /* for the three above */
     struct loop *loop;
     struct loop_wake *wake;
     pthread_t thread;
@@ -143,7 +143,7 @@ static void renew(struct tls *t, int64_t now_s)
     buf_release(&pem);
 }
 
-/* NULL when there is none. One that could not be renewed is better than none. */
+/* NULL when there is none. An expired certificate is better than none. */
 static const struct credentials *current_credentials(struct tls *t)
 {
     int64_t now_s = time(NULL);
@@ -154,7 +154,7 @@ static const struct credentials *current_credentials(struct tls *t)
     return t->credentials;
 }
 
-/* --- who the client is ------------------------------------------------------------------ */
+/* --- client identity -------------------------------------------------------------------- */
 
 struct tls_peer *tls_peer_new(void)
 {
@@ -189,7 +189,7 @@ static bool read_name(gnutls_x509_crt_t c, const char *oid, unsigned index, char
            strlen(out) == size;
 }
 
-/* One that is not good is none: the client may still have a token. */
+/* An invalid certificate counts as none: the client may still have a token. */
 static void identify(struct link *k)
 {
     gnutls_typed_vdata_st client = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
@@ -261,7 +261,7 @@ static void net_ends(struct link *k)
     (void)shutdown(k->plain, SHUT_WR);
 }
 
-/* False: the server's end is gone. */
+/* False: the server's end is closed. */
 static bool give(struct link *k, const char *data, size_t len)
 {
     ssize_t n = send(k->plain, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -300,7 +300,7 @@ static bool is_passing(ssize_t code)
            code == GNUTLS_E_WARNING_ALERT_RECEIVED;
 }
 
-/* GnuTLS asks for a record's head and then for the rest: this way both come with one call. */
+/* GnuTLS asks for a record's head and then for the rest: reading ahead saves a system call. */
 static ssize_t pull(gnutls_transport_ptr_t from, void *out, size_t len)
 {
     struct link *k = from;
@@ -321,7 +321,7 @@ static ssize_t pull(gnutls_transport_ptr_t from, void *out, size_t len)
     return (ssize_t)len;
 }
 
-/* Each of the steps below answers false when the connection is over. */
+/* Each step below returns false when the connection is over. */
 static bool from_net(struct link *k)
 {
     if (k->rest && !give_rest(k))
@@ -331,13 +331,13 @@ static bool from_net(struct link *k)
         ssize_t n = gnutls_record_recv(k->session, k->tls->record, RECORD_BYTES);
 
         if (n > 0 && !give(k, k->tls->record, (size_t)n))
-            k->net_ended = true; /* nobody reads it; there may still be an answer */
+            k->net_ended = true; /* nothing reads it; there may still be an answer */
         if (n == 0 || n == GNUTLS_E_PREMATURE_TERMINATION)
             net_ends(k);
         else if (n < 0)
             return is_passing(n);
         if (gnutls_record_check_pending(k->session) == 0 && k->ahead_at == k->ahead_len)
-            break; /* what the socket still has is reported again */
+            break; /* the rest in the socket is reported again */
     }
     return true;
 }
@@ -362,7 +362,7 @@ static bool to_net(struct link *k)
         ssize_t n = recv(k->plain, k->tls->record, room, MSG_DONTWAIT);
         ssize_t sent;
 
-        if (n < 0 && errno != ECONNRESET) /* it closed, and did not read all */
+        if (n < 0 && errno != ECONNRESET) /* it closed without reading everything */
             return errno == EAGAIN || errno == EINTR;
         if (n <= 0) {
             k->plain_ended = true;
@@ -379,7 +379,7 @@ static bool to_net(struct link *k)
     return true;
 }
 
-/* Whether the other end of the pair is closed, not only shut for writing. */
+/* Whether the other end of the pair is closed, not just shut down for writing. */
 static bool plain_is_gone(const struct link *k)
 {
     return send(k->plain, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EPIPE;
@@ -414,7 +414,7 @@ static bool shake_hands(struct link *k)
     return !gnutls_error_is_fatal(r);
 }
 
-/* The server may give up before there is a connection: it has a limit for slow clients. */
+/* The server may give up during the handshake: it limits slow clients. */
 static bool still_wanted(const struct link *k)
 {
     char byte;
@@ -472,8 +472,8 @@ static bool session_start(struct link *k)
     return true;
 }
 
-/* A session takes tens of kilobytes: who sends half a hello gets none. The socket is reported when
- * as much is there as was asked for, or when no more comes. */
+/* A session takes tens of kilobytes, so a client that sends half a hello gets none. The socket is
+ * reported once the requested amount is there, or nothing more will come. */
 static bool hear_hello(struct link *k)
 {
     unsigned char head[RECORD_HEAD_BYTES];
@@ -491,7 +491,7 @@ static bool hear_hello(struct link *k)
     return wait_for_bytes(k, 1) && session_start(k);
 }
 
-/* What brought us here: reading where nothing came is a call for nothing. */
+/* Which side was ready: reading the other would be a wasted call. */
 enum side { NET, PLAIN };
 
 static bool step(struct link *k, enum side ready)
@@ -515,8 +515,8 @@ static void net_ready(void *arg, unsigned events)
 {
     struct link *k = arg;
 
-    /* A client's hang-up is passed on at once, though the server has not read what it sent: it may
-     * never want to. */
+    /* A client's hang-up is passed on at once, even if the server has unread data: it may never
+     * read it. */
     if (events & LOOP_HANGUP && k->rest)
         net_ends(k);
     if (events & LOOP_HANGUP)

@@ -1,4 +1,4 @@
-/* tunnel.c - see tunnel.h. Connecting waits, so a pool thread does it; the rest is on the loop. */
+/* tunnel.c - see tunnel.h. Connecting blocks, so a pool thread does it; the rest is on the loop. */
 #include "net/tunnel.h"
 
 #include <errno.h>
@@ -9,34 +9,34 @@
 
 #define OPTIONS_LIMIT_BYTES (256u * 1024u)
 #define READ_BYTES (32u * 1024u)
-#define HELD_BYTES (64u * 1024u) /* in one direction; then its source waits */
+#define HELD_BYTES (64u * 1024u) /* per direction; then its source waits */
 #define HELD_LIMIT_BYTES (HELD_BYTES + READ_BYTES)
 #define ROUNDS_PER_TURN 16
 
 enum state {
     DIALING,  /* on a pool thread */
-    SHAKING,  /* the request is sent, its answer comes */
-    OPENED,   /* the client's connection is to come */
+    SHAKING,  /* request sent, awaiting the answer */
+    OPENED,   /* awaiting the client's connection */
     RELAYING, /* bytes both ways */
 };
 
 struct tunnel {
     struct tunnel_handler handler;
     void *arg;
-    bool freed; /* while a pool thread has it: it goes when it can */
+    bool freed; /* while a pool thread uses it: freed afterwards */
     struct loop *loop;
     enum state state;
     struct clock_timer *timer;
     const char *who;
     int64_t wait_ms;
 
-    struct arena arena; /* of where */
+    struct arena arena; /* for where */
     struct dial_options where;
-    struct err err; /* of connecting */
+    struct err err; /* from connecting */
     struct dial *dial;
     struct loop_fd *dial_watch;
     unsigned dial_watched;
-    bool more; /* may wait above the socket, which TLS has read already */
+    bool more; /* data may be buffered above the socket, already read by TLS */
 
     int client;
     struct loop_fd *client_watch;
@@ -73,7 +73,7 @@ void tunnel_free(struct tunnel *t)
         destroy(t);
 }
 
-/* Nothing of it is touched after a handler's function. */
+/* Detaches it: it may be gone after a handler's function. */
 static void quiet(struct tunnel *t)
 {
     clock_stop(loop_clock(t->loop), t->timer);
@@ -120,10 +120,10 @@ static void update_watches(struct tunnel *t)
                  (t->up.len || (t->more && takes_down) ? LOOP_WRITABLE : 0u));
 }
 
-/* Each answers whether anything moved. */
+/* Each returns whether anything moved. */
 static bool read_server(struct tunnel *t)
 {
-    static char bytes[READ_BYTES]; /* one thread, and never kept */
+    static char bytes[READ_BYTES]; /* one thread, never kept between calls */
     ssize_t n;
 
     if (t->server_over || t->down.len >= HELD_BYTES)
@@ -178,7 +178,7 @@ static bool write_client(struct tunnel *t)
     return n > 0;
 }
 
-/* Who hung up is not sent anything any more; the other gets what is left of it, and goes too. */
+/* A side that hung up gets nothing more; the other gets what is left, then is closed too. */
 static void relay(struct tunnel *t)
 {
     for (int i = 0; i < ROUNDS_PER_TURN; i++) {
@@ -205,7 +205,7 @@ static void on_client(void *arg, unsigned events)
     relay(arg);
 }
 
-/* Both are watched for writing: what came early is relayed with the loop's next turn. */
+/* Both are watched for writing, so that early data is relayed on the next turn. */
 int tunnel_join(struct tunnel *t, int fd, const char *early, size_t early_len)
 {
     t->client = fd;
@@ -219,7 +219,7 @@ int tunnel_join(struct tunnel *t, int fd, const char *early, size_t early_len)
 
 /* --- the answer ------------------------------------------------------------------------- */
 
-/* Whether more of it is to come; t may be gone otherwise. */
+/* Whether more is expected; otherwise t may be gone. */
 static bool take_answer(struct tunnel *t, const char *data, ssize_t n)
 {
     int rc = n > 0   ? http_answer_feed(&t->answer, data, (size_t)n, &t->down)
@@ -227,7 +227,7 @@ static bool take_answer(struct tunnel *t, const char *data, ssize_t n)
                      : http_answer_end(&t->answer);
 
     if (rc < 0) {
-        fail(t, ERR_UNAVAILABLE, "did not answer as a server should");
+        fail(t, ERR_UNAVAILABLE, "did not answer like an HTTP server");
     } else if (t->answer.state == ANSWER_DONE) {
         quiet(t);
         t->handler.refused(t->arg, &t->answer, &t->down);
@@ -299,7 +299,7 @@ static void dial_done(void *arg)
     else if (!t->dial)
         t->handler.failed(t->arg, &t->err);
     else if (!begin(t))
-        fail(t, ERR_UNAVAILABLE, "cannot be asked: out of memory");
+        fail(t, ERR_UNAVAILABLE, "cannot be reached: out of memory");
 }
 
 static bool start(struct tunnel *t, int fd)

@@ -1,7 +1,7 @@
 /*
  * upgrade.c - see upgrade.h. Over SPDY the protocol is always v4: every kubectl offers it, and
- * kubectl 1.20 falls over a v5 it did not ask for. kubectl that cannot have its WebSocket tries
- * SPDY next, whatever the refusal.
+ * kubectl 1.20 fails on a v5 it did not ask for. A kubectl whose WebSocket is refused tries SPDY
+ * next, whatever the reason.
  */
 #include "net/upgrade.h"
 
@@ -36,7 +36,7 @@ static const char *header(const struct upgrade_request *r, const char *name)
     return r->header(r->arg, name);
 }
 
-/* A word of a list with commas; case does not matter. */
+/* Whether a comma-separated list contains the word, ignoring case. */
 static bool list_has(const char *list, const char *word)
 {
     size_t len = strlen(word);
@@ -79,10 +79,10 @@ static int nothing_offered(const struct upgrade_request *r, const char *upgrade,
 
     if (!*upgrade)
         return err_set(err, ERR_BAD_REQUEST, "Upgrade request required");
-    return err_set(err, ERR_BAD_REQUEST,
-                   "unable to upgrade to \"%.40s\": the client offers \"%.200s\", which is not "
-                   "spoken here",
-                   upgrade, offers ? offers : "");
+    return err_set(
+        err, ERR_BAD_REQUEST,
+        "unable to upgrade to \"%.40s\": the client offers \"%.200s\", which is not supported here",
+        upgrade, offers ? offers : "");
 }
 
 int upgrade_negotiate(const struct upgrade_request *r, enum upgrade_use use, struct arena *a,

@@ -1,4 +1,4 @@
-/* upgrade.h - agreeing with a client on what its connection speaks from here on. */
+/* upgrade.h - negotiates the protocol of an upgraded connection. */
 #ifndef MUSTER_NET_UPGRADE_H
 #define MUSTER_NET_UPGRADE_H
 
@@ -15,14 +15,14 @@ struct upgrade {
     size_t header_count;
 };
 
-/* A request as far as it matters here. */
+/* The relevant part of a request. */
 struct upgrade_request {
     const char *method;
-    const char *(*header)(void *arg, const char *name); /* all values of it; "" or NULL: none */
+    const char *(*header)(void *arg, const char *name); /* all its values; "" or NULL: none */
     void *arg;
 };
 
-/* What of the client's offers is taken; 400 when it offers nothing we speak, or nothing at all. */
+/* Picks one of the client's offers; 400 when it offers nothing we support. */
 int upgrade_negotiate(const struct upgrade_request *r, enum upgrade_use use, struct arena *a,
                       struct upgrade *ret, struct err *err) must_check;
 

@@ -25,12 +25,12 @@ struct webhook_post {
 struct web {
     struct webhook port;
     struct loop *loop;
-    struct http_client *client; /* made for the first post: few daemons have one */
+    struct http_client *client; /* created for the first post: few daemons need one */
     struct webhook_post *posts;
     bool local;
 };
 
-/* --- where it may lead --- */
+/* --- allowed destinations --- */
 
 static bool is_within(const unsigned char *address, const unsigned char *net, unsigned bits)
 {
@@ -40,7 +40,7 @@ static bool is_within(const unsigned char *address, const unsigned char *net, un
            (!rest || (address[bytes] ^ net[bytes]) >> (8 - rest) == 0);
 }
 
-/* Whatever listens on all addresses of this machine listens on those of its networks, too. */
+/* A server listening on all addresses also listens on those of the machine's networks. */
 static bool is_own(int family, const unsigned char *address)
 {
     struct ifaddrs *all = NULL;
@@ -76,14 +76,14 @@ static bool may_reach_4(const unsigned char *address)
 
 static bool may_reach_6(const unsigned char *address)
 {
-    /* The last: where a cloud's machine finds its credentials by IPv6. */
+    /* The last: cloud metadata (credentials) over IPv6. */
     static const struct {
         unsigned char net[16];
         unsigned bits;
     } refused[] = {
         {{0xfe, 0x80}, 10}, {{0xff}, 8}, {{0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, 0x54}, 128}};
-    /* Others' ways to write an IPv4 address: mapped, compatible (and so ::1 and ::), NAT64, 6to4.
-     */
+    /* Other notations of an IPv4 address: mapped, compatible (including ::1 and ::), NAT64,
+     * 6to4. */
     static const struct {
         unsigned char net[16];
         unsigned bits, at;

@@ -1,9 +1,8 @@
 /*
- * webhook.h - webhooks over HTTP and HTTPS (port/webhook.h). What holds for any address:
- * no redirect is followed, no proxy asked, no body read, ten seconds in all; and where the
- * connection leads is looked at after names were resolved: loopback, link-local (where clouds keep
- * their machines' credentials), multicast and unspecified addresses are refused unless local is
- * set.
+ * webhook.h - webhooks over HTTP and HTTPS (port/webhook.h). For any address: redirects are not
+ * followed, proxies and answer bodies are ignored, and everything must finish in ten seconds. The
+ * destination is checked after names are resolved: loopback, link-local (where clouds serve machine
+ * credentials), multicast and unspecified addresses are refused unless local is set.
  */
 #ifndef MUSTER_NET_WEBHOOK_H
 #define MUSTER_NET_WEBHOOK_H
@@ -15,7 +14,7 @@
 
 struct webhook *webhook_new(struct loop *l, bool local) must_check;
 void webhook_free(struct webhook *w); /* NULL-safe; drops posts without calling back */
-/* Whether webhooks may go there at all. */
+/* Whether webhooks may go to this address. */
 bool webhook_may_reach(const struct sockaddr *to);
 
 #endif

@@ -20,7 +20,7 @@ void websocket_accept(const char *key, char out[WEBSOCKET_ACCEPT_SIZE])
     unsigned char hash[SHA1_BYTES + 1] = {0};
     gnutls_hash_hd_t sum;
 
-    if (gnutls_hash_init(&sum, GNUTLS_DIG_SHA1) == 0) { /* else the client finds it wrong */
+    if (gnutls_hash_init(&sum, GNUTLS_DIG_SHA1) == 0) { /* otherwise the client will reject it */
         (void)gnutls_hash(sum, key, strlen(key));
         (void)gnutls_hash(sum, guid, strlen(guid));
         gnutls_hash_deinit(sum, hash);
@@ -83,7 +83,7 @@ static bool is_control(const struct websocket *w)
     return w->head[0] & 8;
 }
 
-/* How long the head is, as far as its first bytes tell. */
+/* The head's length, as far as its first bytes tell. */
 static size_t head_size(const struct websocket *w)
 {
     unsigned len = w->head[1] & 0x7f;
@@ -174,7 +174,7 @@ int websocket_feed(struct websocket *w, char *data, size_t len)
         if (!w->in_frame) {
             memcpy(w->head + w->head_len, data, n);
             w->head_len += n;
-            /* Without a mask, or with one too many, the head never becomes whole. */
+            /* With the wrong masking the head is never accepted. */
             if (w->head_len >= 2 && !(w->head[1] & MASKED) != w->is_client)
                 return -EPROTO;
             if (w->head_len >= 2 && w->head_len == head_size(w) && frame_begins(w) < 0)

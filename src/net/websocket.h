@@ -1,7 +1,7 @@
 /*
- * websocket.h - WebSocket frames (RFC 6455), of both sides: the key of the handshake, and bytes to
- * messages and back. No sockets, no extensions. Messages pass through in pieces as they come, so
- * there is no limit on their length and nothing is kept.
+ * websocket.h - WebSocket frames (RFC 6455) for both sides: the handshake key, and bytes to
+ * messages and back. No sockets, no extensions. Messages are passed on in pieces as they arrive, so
+ * their length is not limited and nothing is buffered.
  */
 #ifndef MUSTER_NET_WEBSOCKET_H
 #define MUSTER_NET_WEBSOCKET_H
@@ -21,11 +21,11 @@ enum websocket_opcode {
     WEBSOCKET_PONG = 10,
 };
 
-/* Neither may free the parser or feed it. */
+/* Neither may free or feed the parser. */
 struct websocket_handler {
-    /* A piece of a message; first: with it a new message begins. May be of length 0. */
+    /* A piece of a message; first: it starts a new message. May be empty. */
     void (*part)(void *arg, bool first, const char *data, size_t len);
-    /* A whole close, ping or pong. */
+    /* A complete close, ping or pong. */
     void (*control)(void *arg, enum websocket_opcode opcode, const char *data, size_t len);
 };
 
@@ -34,7 +34,7 @@ struct websocket {
     void *arg;
     unsigned char head[WEBSOCKET_HEAD_LIMIT_BYTES];
     size_t head_len;
-    bool is_client; /* what comes is a server's: not masked */
+    bool is_client; /* input comes from a server: unmasked */
     bool in_frame, in_message, message_began;
     uint64_t left;    /* of the frame's payload */
     unsigned mask_at; /* 0..3 */
@@ -43,17 +43,16 @@ struct websocket {
 };
 
 void websocket_init(struct websocket *w, const struct websocket_handler *handler, void *arg);
-/* The other side of it: for a client. */
+/* For the client side. */
 void websocket_init_client(struct websocket *w, const struct websocket_handler *handler, void *arg);
-/* Any cut of the peer's bytes; a client's are unmasked in place. -EPROTO when they break the
- * protocol.
- */
+/* Feeds the peer's bytes, cut anywhere; a client's are unmasked in place. -EPROTO on a protocol
+ * violation. */
 int websocket_feed(struct websocket *w, char *data, size_t len) must_check;
 
-/* The head of an unmasked, unfragmented frame; how many bytes it has. */
+/* Writes the head of an unmasked, unfragmented frame; returns its length. */
 size_t websocket_head(unsigned char out[WEBSOCKET_HEAD_LIMIT_BYTES], enum websocket_opcode opcode,
                       size_t len);
-/* The same of a client's frame, with the mask to put over its payload. */
+/* The same for a client's frame, with the mask to apply to its payload. */
 #define WEBSOCKET_MASK_BYTES 4u
 size_t websocket_head_masked(unsigned char out[WEBSOCKET_HEAD_LIMIT_BYTES],
                              enum websocket_opcode opcode, size_t len,

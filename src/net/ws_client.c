@@ -29,11 +29,11 @@ struct ws_client {
     void *arg;
     struct websocket ws;
     enum state state;
-    struct buf out, waiting; /* waiting: what is sent before it is opened */
-    struct buf answer;       /* of the handshake */
+    struct buf out, waiting; /* waiting: sent before it was opened */
+    struct buf answer;       /* to the handshake */
     char accept[WEBSOCKET_ACCEPT_SIZE];
     bool close_seen, in_callback, freed;
-    bool more; /* may wait above the socket, which TLS has read already */
+    bool more; /* data may be buffered above the socket, already read by TLS */
 };
 
 /* --- output ---------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static const struct websocket_handler ws_events = {.part = ws_part, .control = w
 
 /* --- the handshake --------------------------------------------------------------------- */
 
-/* Of "HTTP/1.1 101 ...\r\nName: value\r\n...": a copy of the value, "" without it. */
+/* Copies a header's value out of "HTTP/1.1 101 ...\r\nName: value\r\n..."; "" if absent. */
 static void find_header(const char *answer, const char *name, char *out, size_t size)
 {
     size_t len = strlen(name);
@@ -168,7 +168,7 @@ static void opened(struct ws_client *c, size_t head_len)
     buf_release(&rest);
 }
 
-/* A refusal is whole when its length says so, or when the server closes. */
+/* A refusal is complete by its length, or when the server closes. */
 static void take_answer(struct ws_client *c, bool at_end)
 {
     const char *end = c->answer.data ? strstr(c->answer.data, "\r\n\r\n") : NULL;
@@ -219,7 +219,7 @@ static void make_handshake(struct ws_client *c, const struct ws_client_options *
 
 static void read_some(struct ws_client *c)
 {
-    static char bytes[READ_BYTES]; /* one thread, and never kept */
+    static char bytes[READ_BYTES]; /* one thread, never kept between calls */
 
     c->more = true;
     for (int i = 0; i < READS_PER_TURN && c->state != OVER && !c->freed; i++) {
@@ -254,7 +254,7 @@ static void write_some(struct ws_client *c)
         if (n == -EAGAIN)
             return;
         if (n < 0) {
-            /* what it said before it went away is still to be read */
+            /* what it sent before closing is still to be read */
             buf_clear(&c->out);
             return;
         }
@@ -272,7 +272,7 @@ static void serve(struct ws_client *c, unsigned events)
     if (c->freed || c->state == OVER)
         return;
     if (c->out.failed || c->waiting.failed) {
-        broken(c, "more waits to be sent than is kept");
+        broken(c, "too much data is waiting to be sent");
         return;
     }
     write_some(c);

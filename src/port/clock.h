@@ -1,7 +1,6 @@
 /*
  * clock.h - time as the controllers see it: the loop's (loop/loop.h) in production, stepped by hand
- * in tests and in the simulator. Wall time is for what is written into objects; nothing may assume
- * that it does not jump.
+ * in tests and in the simulator. Wall time is only for what is written into objects; it may jump.
  */
 #ifndef MUSTER_PORT_CLOCK_H
 #define MUSTER_PORT_CLOCK_H
@@ -18,7 +17,7 @@ struct clock_ops {
     struct clock_timer *(*start)(struct clock *c, int64_t delay_ms, void (*fn)(void *arg),
                                  void *arg);
     void (*stop)(struct clock *c,
-                 struct clock_timer *t); /* of one that has not fired; a fired one frees itself */
+                 struct clock_timer *t); /* before it fires; a fired timer frees itself */
 };
 
 struct clock {

@@ -5,8 +5,8 @@
 enum mux_kind {
     MUX_SPDY,
     MUX_CHANNELS,    /* WebSocket, [v4|v5].channel.k8s.io: streams are the channels 0 to 4 */
-    MUX_TUNNEL_SPDY, /* the bytes of SPDY, cut into WebSocket messages anyhow */
-    MUX_TEXT,        /* WebSocket, whole messages of text: data is called with one, on stream 0 */
+    MUX_TUNNEL_SPDY, /* SPDY bytes inside WebSocket messages with arbitrary boundaries */
+    MUX_TEXT,        /* WebSocket text messages: data is called with each one, on stream 0 */
 };
 
 #endif

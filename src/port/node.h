@@ -1,7 +1,7 @@
 /*
- * node.h - what is asked of a node about its pods: logs, commands in them, connections to their
- * ports, what they used. The kubelet's work. The caller has the right to that namespace and name;
- * the node answers only for a pod that has both and the UID, and that it runs, or ran and kept.
+ * node.h - what the server asks a node about its pods: logs, exec, port connections, usage. The
+ * kubelet's part. The caller is already authorized for the namespace and name; the node answers
+ * only for a pod that matches both and the UID, and that it runs or has kept.
  */
 #ifndef MUSTER_PORT_NODE_H
 #define MUSTER_PORT_NODE_H
@@ -20,8 +20,8 @@ struct node_pod {
 
 /* --- logs ------------------------------------------------------------------------------ */
 
-/* A place in a log: a byte of one of its files, as `offsets` and answers to searches have it, or
- * the first line of a time. */
+/* A position in a log: a byte in one of its files, as reported by `offsets` and by searches, or the
+ * first line at or after a time. */
 struct node_log_place {
     enum { LOG_PLACE_NONE, LOG_PLACE_BYTE, LOG_PLACE_TIME } kind;
     uint32_t segment;
@@ -29,14 +29,14 @@ struct node_log_place {
     int64_t time_ms;
 };
 
-/* What the words of a line say of it; those before win. */
+/* A line's level by its words; the first match in this order wins. */
 enum node_log_level { LINE_ERROR, LINE_WARN, LINE_DEBUG, LINE_INFO, LINE_OTHER, LINE_LEVELS };
 
-/* Lines that match, of the whole log, each a line of JSON: `at` (its place), `time`, `stream`,
- * `text`, and where that is not all of it `cut`, with the line's `length` and from which byte on
- * the text is. Between them how far it is: `scanned` of `total` bytes and the `count` so far; at
- * last the same with `end`, or `error`. `began` is the place where it began, `next` where another
- * search goes on. */
+/* Searches the whole log. Each match is a line of JSON: `at` (its position), `time`, `stream`,
+ * `text`; for a truncated text also `cut`, with the line's `length` and the byte at which the text
+ * starts. Progress lines in between have `scanned` and `total` bytes and the `count` so far; the
+ * last one also has `end` or `error`. `began` is where the search started, `next` where the
+ * following one continues. */
 struct node_log_search {
     bool wanted;
     const char *text; /* "": every line */
@@ -52,18 +52,17 @@ struct node_log_search {
 #define NODE_LOG_PATTERN_LIMIT_BYTES 4096u
 
 struct node_log_options {
-    bool follow; /* until the container has ended and everything was read */
+    bool follow; /* until the container has ended and everything is read */
     bool timestamps;
-    bool offsets; /* each line begins with its place */
+    bool offsets; /* prefix each line with its position */
     struct node_log_place from;
     struct node_log_search search;
-    /* The run before the newest: of a container that was restarted, or else of the pod of that name
-     * before this one. */
+    /* The previous run: of a restarted container, or else of the previous pod of that name. */
     bool previous;
     int64_t tail_lines;  /* -1: all */
     int64_t since_ms;    /* wall time; 0: from the start */
     int64_t limit_bytes; /* -1: no limit */
-    /* Not NODE_ANY_ATTEMPT: of a pod of that name that is gone, other than the one of this UID. */
+    /* Unless NODE_ANY_ATTEMPT: of a deleted pod of that name, other than the one with this UID. */
     int64_t attempt;
 };
 
@@ -75,9 +74,9 @@ static inline const char *node_log_type(const struct node_log_options *o)
     return o->search.wanted ? NODE_JSON_LINES_TYPE : "text/plain";
 }
 
-/* The stream is who asked's; NULL: err says why. The same for which logs there are of a namespace's
- * pods, also of those that are gone: lines of JSON with `pod`, `uid`, `owner` (its controller's
- * UID), `attempt`, `leftMs` (when something of it changed last), `bytes` and `containers`. */
+/* The stream belongs to the callee; NULL: err says why. Also used for the list of a namespace's
+ * logs, deleted pods included: lines of JSON with `pod`, `uid`, `owner` (its controller's UID),
+ * `attempt`, `leftMs` (last change), `bytes` and `containers`. */
 typedef void node_log_fn(void *arg, struct stream *stream, const struct err *err);
 
 /* --- streams --------------------------------------------------------------------------- */
@@ -91,101 +90,105 @@ struct node_command {
     bool tty; /* one terminal instead of three pipes; there is no stderr then */
 };
 
-/* What the connection will speak, as the headers of a request would ask for it:
- * "Upgrade: TO", "OFFER: PROTOCOL". */
+/* The protocol of the connection after the upgrade, as in the request headers "Upgrade: TO" and
+ * "OFFER: PROTOCOL". */
 struct node_upgrade {
     enum mux_kind kind;
     const char *to, *offer, *protocol;
 };
 
-/* What was asked for, and the client's connection, which is handed over when it has been upgraded:
- * what is wrong before can be answered still. */
+/* A prepared session. The client's connection is handed over only after it has been upgraded, so
+ * that earlier errors can still be answered over HTTP. */
 struct node_session;
 struct node_session_ops {
-    /* Takes fd, also when it fails. early: what the client sent along with its request. */
+    /* Takes fd, even on failure. early: what the client sent along with its request. */
     int (*begin)(struct node_session *s, int fd, const char *early, size_t early_len,
                  enum mux_kind kind);
-    void (*free)(struct node_session *s); /* ends what still runs of it, at once */
+    void (*free)(struct node_session *s); /* ends whatever of it still runs, at once */
 };
 struct node_session {
     const struct node_session_ops *ops;
-    /* Set by who asked: the connection is over, s is to be freed. From the loop only. */
+    /* Set by the owner of the session: the connection is over and s must be freed. Called from the
+     * loop only. */
     void (*on_over)(void *arg);
     void *on_over_arg;
 };
 
-/* The session is who asked's; NULL: err says why. */
+/* The session belongs to the callee; NULL: err says why. */
 typedef void node_session_fn(void *arg, struct node_session *session, const struct err *err);
 
 /* --- samples --------------------------------------------------------------------------- */
 
 struct node_samples_query {
     int64_t since_ms, until_ms; /* until_ms 0: to the newest */
-    int64_t step_ms;            /* one value per step; 0: the finest there is */
+    int64_t step_ms;            /* one value per step; 0: the finest resolution */
 };
 
 #define NODE_SAMPLES_LIMIT_BYTES (4u * 1024u * 1024u)
 
-/* `"time":[...],"columns":{...}`. found: something was kept of it; else the columns are empty. err:
- * it cannot be said, and samples is NULL. */
+/* `"time":[...],"columns":{...}`. found: samples were kept; otherwise the columns are empty. On err
+ * samples is NULL. */
 typedef void node_samples_fn(void *arg, const char *samples, bool found, const struct err *err);
 
 /* --- the node -------------------------------------------------------------------------- */
 
 struct pod_dial;
 
-/* What a program that runs what it is told wants of those who ask it: in its environment, where its
- * own user and root can read it and nobody else. */
+/* The token a program that executes code (Jupyter) demands of its clients: passed in its
+ * environment, which only its own user and root can read. */
 #define NODE_TOKEN_VARIABLE "JUPYTER_TOKEN"
 #define NODE_TOKEN_SIZE 512u
 typedef void node_dial_fn(void *arg, int fd, const char *token);
 
-/* What takes a function calls it once, perhaps from inside; what it is given is copied. */
+/* Each operation that takes a function calls it once, perhaps before returning; arguments are
+ * copied. */
 struct node_ops {
     void (*open_log)(struct node *n, const struct node_pod *pod, const char *container,
                      const struct node_log_options *o, node_log_fn *fn, void *arg);
     void (*list_logs)(struct node *n, const char *ns, node_log_fn *fn, void *arg);
     void (*exec)(struct node *n, const struct node_pod *pod, const struct node_command *c,
                  const struct node_upgrade *u, node_session_fn *fn, void *arg);
-    /* What the container prints from now on. */
+    /* The container's output from now on. */
     void (*attach)(struct node *n, const struct node_pod *pod, const struct node_command *c,
                    const struct node_upgrade *u, node_session_fn *fn, void *arg);
     void (*forward)(struct node *n, const struct node_pod *pod, const struct node_upgrade *u,
                     node_session_fn *fn, void *arg);
-    /* Of a pod, or (NULL) of the machine. */
+    /* Of a pod, or of the machine when pod is NULL. */
     void (*samples)(struct node *n, const struct node_pod *pod, const struct node_samples_query *q,
                     node_samples_fn *fn, void *arg);
-    /* The newest sample of a pod that runs, or (NULL) of the machine. -ENOENT without one. */
+    /* The newest sample of a running pod, or of the machine when pod is NULL. -ENOENT if there is
+     * none. */
     int (*latest)(struct node *n, const struct node_pod *pod, struct usage_latest *ret);
-    /* A connection to a port that a process of the pod listens on. fn is called once, not from
-     * inside: fd is the callee's, not blocking; or -ECONNREFUSED when nobody listens, -EPERM when
-     * another program does, -ENOENT when the pod does not run here, or another errno. token: of who
-     * listens there, "" without one. NULL when out of memory. Only of a node in this process. */
+    /* Connects to a port that a process of the pod listens on. fn is called once, after this
+     * returns: the non-blocking fd is the callee's; or -ECONNREFUSED when nothing listens, -EPERM
+     * when another program does, -ENOENT when the pod does not run here, or another errno. token:
+     * of the listening program, or "". NULL when out of memory. Only for a node in this process. */
     struct pod_dial *(*dial)(struct node *n, const struct node_pod *pod, unsigned port,
                              node_dial_fn *fn, void *arg);
-    void (*cancel_dial)(struct node *n, struct pod_dial *d); /* fn is not called any more */
+    void (*cancel_dial)(struct node *n, struct pod_dial *d); /* fn will not be called */
 };
 
 struct node {
     const struct node_ops *ops;
-    const char *name; /* of its Node */
+    const char *name; /* of its Node object */
 };
 
-/* --- nodes elsewhere ------------------------------------------------------------------- */
+/* --- other nodes ----------------------------------------------------------------------- */
 
 struct json;
 struct node_directory;
 
-/* In the caller's memory until fn is called: once, perhaps from inside. */
+/* Owned by the caller until fn is called: once, perhaps before refresh returns. */
 struct node_refresh {
     void (*fn)(struct node_refresh *r);
-    size_t left; /* inside */
+    size_t left; /* internal */
 };
 
 struct node_directory_ops {
-    /* The one of that Node object, to be used at once. NULL: err says why it cannot be asked. */
+    /* The node of that Node object, for immediate use only. NULL: err says why it cannot be
+     * reached. */
     struct node *(*find)(struct node_directory *d, const struct json *node, struct err *err);
-    /* So that `latest` of these is of now, or -ENOENT where one does not answer in time. */
+    /* Makes `latest` of these nodes current, or -ENOENT for one that does not answer in time. */
     void (*refresh)(struct node_directory *d, const struct json *const *nodes, size_t len,
                     struct node_refresh *r);
 };

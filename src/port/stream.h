@@ -11,13 +11,12 @@
 #include "base/buf.h"
 
 #define STREAM_END ((ssize_t)-1)
-#define STREAM_BROKEN                                                                              \
-    ((ssize_t)-2) /* an end too, but data is missing: the client must learn of it */
+#define STREAM_BROKEN ((ssize_t)-2) /* an end with data missing: the client must learn of it */
 
 struct stream;
 
 struct stream_ops {
-    /* Up to cap bytes into out: > 0 how many; 0 nothing now, on_ready will be called when there is;
+    /* Reads up to cap bytes into out. > 0: how many; 0: nothing now, on_ready will be called;
      * STREAM_END or STREAM_BROKEN. */
     ssize_t (*read)(struct stream *s, char *out, size_t cap);
     /* The consumer is done; frees the stream. Called exactly once, never from inside read or
@@ -28,7 +27,7 @@ struct stream_ops {
 struct stream {
     const struct stream_ops *ops;
     /* Set by the consumer before its first read. May be called from anywhere on the loop thread,
-     * also needlessly. */
+     * even spuriously. */
     void (*on_ready)(void *arg);
     void *on_ready_arg;
 };
@@ -39,7 +38,8 @@ static inline void stream_ready(struct stream *s)
         s->on_ready(s->on_ready_arg);
 }
 
-/* A read of what is held of a body. over: nothing more comes; broken: and that is not all. */
+/* Reads from the buffered part of a body. over: nothing more will come; broken: and it is
+ * incomplete. */
 static inline ssize_t stream_take(struct buf *held, bool over, bool broken, char *out, size_t cap)
 {
     size_t n = min_size(cap, held->len);

@@ -19,22 +19,20 @@ struct api_call {
 };
 
 struct api_reply {
-    int status; /* HTTP code; 0 when the server could not be reached, and body is then a sentence
-                   why */
+    int status; /* HTTP code; 0: the server could not be reached, and body says why in a sentence */
     const char *body;
     size_t body_len;
 };
 
-/* Called once, on the loop thread, never from inside call(). The reply lives until the function
- * returns. */
+/* Called once, on the loop thread, never inside call(). The reply is valid until fn returns. */
 typedef void api_reply_fn(void *arg, const struct api_reply *reply);
 
-/* A streamed GET (watch or followed log). on_data gets pieces as they come, cut anywhere; on_end
- * comes once, last: status is the HTTP code (200: the server closed a good stream) with the body of
- * a refused one, or 0. */
+/* A streamed GET (watch or followed log). on_data gets pieces with arbitrary boundaries; on_end is
+ * called once, last: status is the HTTP code (200: the server ended a good stream) with the body of
+ * a refusal, or 0. */
 struct api_stream_handler {
     const char *accept;         /* NULL: application/json */
-    void (*on_open)(void *arg); /* over HTTP: a good answer has begun; may be NULL */
+    void (*on_open)(void *arg); /* HTTP only: a good answer has begun; may be NULL */
     void (*on_data)(void *arg, const char *data, size_t len);
     void (*on_end)(void *arg, const struct api_reply *reply);
     void *arg;
@@ -43,26 +41,24 @@ struct api_stream_handler {
 struct api_stream;
 
 struct transport_ops {
-    /* Copies what it needs of the call. Replies may come in any order. Not for answers that are
-     * streams (watches, logs): those are opened. */
+    /* Copies what it needs of the call. Replies may come in any order. Not for streamed answers
+     * (watches, logs): use open. */
     void (*call)(struct transport *t, const struct api_call *call, api_reply_fn *fn, void *arg);
-    /* NULL only when out of memory. Handler functions are never called from inside open or close.
-     */
+    /* NULL only when out of memory. Handlers are never called from inside open or close. */
     struct api_stream *(*open)(struct transport *t, const char *path,
                                const struct api_stream_handler *handler);
     void (*close)(struct transport *t,
-                  struct api_stream *s); /* no on_end after it; not needed after on_end */
-    /* No on_data while it is paused, but for what is on its way; the server waits. NULL: this
-     * transport cannot. */
+                  struct api_stream *s); /* no on_end afterwards; not needed after on_end */
+    /* Stops on_data, except for data already on its way; the server waits. NULL: not supported. */
     void (*pause)(struct transport *t, struct api_stream *s, bool paused);
-    /* Drops outstanding calls and streams without calling back. */
+    /* Drops outstanding calls and streams without any callback. */
     void (*free)(struct transport *t);
 };
 
 struct transport {
     const struct transport_ops *ops;
-    /* Kubernetes' own kinds are written and watched in protobuf, which costs kube-apiserver less
-     * than JSON; our server it costs more. */
+    /* Write and watch Kubernetes' own kinds in protobuf: cheaper than JSON for kube-apiserver, more
+     * expensive for our server. */
     bool protobuf;
 };
 

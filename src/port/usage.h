@@ -1,6 +1,6 @@
 /*
- * usage.h - what a pod or the machine uses, as one sample: rates over the time since the sample
- * before, amounts as they are. What could not be measured is NaN, never 0.
+ * usage.h - what a pod or the machine uses, as one sample: rates since the previous sample, amounts
+ * as they are. What could not be measured is NaN, never 0.
  */
 #ifndef MUSTER_PORT_USAGE_H
 #define MUSTER_PORT_USAGE_H
@@ -9,7 +9,7 @@
 
 enum usage_column {
     USAGE_CPU,        /* cores */
-    USAGE_MEMORY,     /* bytes: the working set, what cannot be taken back at once */
+    USAGE_MEMORY,     /* bytes: the working set, what cannot be reclaimed at once */
     USAGE_RSS,        /* bytes: anonymous memory */
     USAGE_NET_RX,     /* bytes/s */
     USAGE_NET_TX,     /* bytes/s */
@@ -27,15 +27,15 @@ struct usage_sample {
 
 /* The newest figures of one container. */
 struct usage_container {
-    char name[64]; /* longer names there are not: DNS labels */
+    char name[64]; /* a DNS label is at most 63 long */
     float cpu, memory;
-    double cpu_s; /* used so far */
+    double cpu_s; /* total so far */
 };
 
-/* The newest sample and what the containers used then. */
+/* The newest sample, and the containers' usage at that time. */
 struct usage_latest {
     struct usage_sample sample;
-    int64_t window_ms; /* its rates are of this long */
+    int64_t window_ms; /* the interval its rates cover */
     uint32_t containers_len;
     struct usage_container containers[POD_CONTAINERS_LIMIT];
 };

@@ -1,7 +1,7 @@
 /*
- * webhook.h - posting a small body to a user's address: net/webhook.h, or a test's own.
- * The address is a stranger's word, so who implements it decides where it may lead, and nothing of
- * the answer comes back but its code.
+ * webhook.h - posting a small body to a user's address: net/webhook.h, or a test's own. The address
+ * is untrusted, so the implementation decides which destinations are allowed, and returns nothing
+ * of the answer but its code.
  */
 #ifndef MUSTER_PORT_WEBHOOK_H
 #define MUSTER_PORT_WEBHOOK_H
@@ -12,25 +12,25 @@ struct webhook;
 struct webhook_post;
 
 struct webhook_request {
-    const char *url, *id; /* id: of the event, for the receiver to know it again */
+    const char *url, *id; /* id: the event's, so that the receiver can recognize a repeat */
     const char *body;     /* JSON */
     size_t body_len;
 };
 
 struct webhook_result {
-    int code;        /* HTTP; 0: there was no answer */
-    const char *why; /* there was none; says nothing of the address */
-    bool for_good;   /* trying again would not help: the address is not allowed */
+    int code;        /* HTTP status; 0: no answer */
+    const char *why; /* why there was no answer; does not reveal the address */
+    bool for_good;   /* permanent: retrying would not help, as the address is not allowed */
 };
 
 /* Called once, never from inside post. */
 typedef void webhook_fn(void *arg, const struct webhook_result *result);
 
 struct webhook_ops {
-    /* NULL: out of memory, or it cannot be done at all, for which there is a line in the log. */
+    /* NULL when out of memory, or when webhooks are impossible here, which is logged. */
     struct webhook_post *(*post)(struct webhook *w, const struct webhook_request *request,
                                  webhook_fn *fn, void *arg);
-    void (*cancel)(struct webhook_post *p); /* of one that has not ended */
+    void (*cancel)(struct webhook_post *p); /* only before it has ended */
 };
 
 struct webhook {

@@ -1,13 +1,13 @@
 /*
- * cgroup.c - see cgroup.h. What is allowed is found out by doing it: a probe group is made and a
- * child put into it in every hierarchy; permissions, delegation and namespaces have too many forms
- * to be worked out from what they look like.
+ * cgroup.c - see cgroup.h. What is allowed is found out by trying: a probe group is created and a
+ * child put into it in every hierarchy, because permissions, delegation and namespaces have too
+ * many forms to be inferred.
  *
- * Version 2 gives controllers only to groups whose parent has no processes of its own. So the place
- * is our own group or the nearest above it that can be divided; and at the top of a container,
- * which has no above, what runs there is moved into a leaf first.
+ * Version 2 gives controllers only to groups whose parent has no processes of its own. So the
+ * groups are placed below our own group or the nearest ancestor that can be divided; and at the top
+ * of a container, which has no ancestor, the processes there are first moved into a leaf.
  *
- * Must not touch groups it did not make: other daemons have folders of their own.
+ * Must not touch groups it did not make: other daemons have their own folders.
  */
 #include "runtime/cgroup.h"
 
@@ -29,13 +29,13 @@
 #include "runtime/proc.h"
 
 #define LIMITING (CGROUP_CPU | CGROUP_MEMORY)
-#define CURRENT_LIMIT 8 /* hierarchies that help */
+#define CURRENT_LIMIT 8 /* hierarchies in use */
 #define MEMORY_LIMIT_BYTES (64u * 1024u)
 #define PROBE "probe"
-#define LEAF "muster-main" /* where the processes of a divided group go */
+#define LEAF "muster-main" /* where the processes of a divided group are moved */
 #define KILL_ROUNDS 50
 #define REMOVE_ROUNDS 50
-#define ROUND_NS 1000000 /* the kernel needs a moment to let go of the dead */
+#define ROUND_NS 1000000 /* the kernel takes a moment to release the dead */
 
 static bool join(char out[CGROUP_PATH_BYTES], const char *folder, const char *name)
 {
@@ -77,7 +77,7 @@ static void drop_place(struct cgroups *g, size_t i)
     g->len--;
 }
 
-/* Gives the folder's children the controllers. */
+/* Enables the controllers for the folder's children. */
 static int hand_down(const char *folder, unsigned controllers)
 {
     char text[64];
@@ -91,9 +91,9 @@ static int hand_down(const char *folder, unsigned controllers)
     return cgroup_file_write(folder, "cgroup.subtree_control", text);
 }
 
-/* Those that can be: the kernel takes all of a list or nothing, and one may be held elsewhere. Not
- * so in a group with processes in it: there the cpu and pids controllers can be had one by one, but
- * they make it a group of threads, which no process can enter. */
+/* Enables as many as possible: the kernel accepts a list completely or not at all, and one
+ * controller may be in use elsewhere. Not in a group that has processes: there cpu and pids could
+ * be enabled one by one, but that would make it a threaded group, which no process can enter. */
 static unsigned hand_down_some(const char *folder, unsigned controllers)
 {
     static const enum cgroup_controller each[] = {CGROUP_CPU, CGROUP_MEMORY, CGROUP_PIDS};
@@ -119,8 +119,8 @@ static unsigned available(const char *folder)
     return cgroup_controllers_parse(text);
 }
 
-/* At the top of a container: the processes there move into a leaf, so that the top can be divided.
- * Those that cannot be moved stay, and then it cannot. */
+/* At the top of a container: moves its processes into a leaf, so that the top can be divided. If
+ * some cannot be moved, it cannot. */
 static bool make_room(const char *folder)
 {
     char leaf[CGROUP_PATH_BYTES], procs[16384], pid[16];
@@ -130,7 +130,7 @@ static bool make_room(const char *folder)
         cgroup_file_read(folder, "cgroup.procs", procs, sizeof(procs)) < 0)
         return false;
     while ((line = strsep(&at, "\n")) != NULL) {
-        if (!*line || strcmp(line, "0") == 0) /* 0: of another pid namespace */
+        if (!*line || strcmp(line, "0") == 0) /* 0: in another pid namespace */
             continue;
         (void)snprintf(pid, sizeof(pid), "%.15s", line);
         if (cgroup_file_write(leaf, "cgroup.procs", pid) != 0)
@@ -147,8 +147,8 @@ static bool is_namespace_top(const struct cgroup_own *own)
            access(path, F_OK) == 0;
 }
 
-/* The nearest folder whose children can have controllers that limit, and which; 0 and our own
- * folder when there is none. */
+/* The nearest folder whose children can have limiting controllers, and which ones; otherwise 0 and
+ * our own folder. */
 static unsigned find_divisible(const struct cgroup_own *own, char folder[CGROUP_PATH_BYTES])
 {
     size_t top = strlen(own->mount);
@@ -172,12 +172,12 @@ static unsigned find_divisible(const struct cgroup_own *own, char folder[CGROUP_
             break;
         *slash = '\0';
     }
-    /* Without controllers a group still counts CPU time and network, and can be killed as one. */
+    /* Even without controllers a group counts CPU time and network, and can be killed at once. */
     (void)snprintf(folder, CGROUP_PATH_BYTES, "%s", own->folder);
     return 0;
 }
 
-/* Of the calling process; 0 where that cannot be told. */
+/* Of the calling process; 0 if unknown. */
 static unsigned long long process_namespace(void)
 {
     struct stat st;
@@ -194,8 +194,8 @@ void cgroup_daemon_name(char name[CGROUP_NAME_BYTES])
                    (int)getpid(), ticks);
 }
 
-/* Whether the daemon that made the folder, told by its name, is gone. One that counts processes
- * otherwise, in a container of its own, is not ours to judge. */
+/* Whether the daemon that made the folder, identified by its name, is gone. One in another pid
+ * namespace cannot be judged from here. */
 static bool is_abandoned(const char *name)
 {
     struct proc_stat stat;
@@ -216,7 +216,7 @@ static bool is_known(const struct cgroups *g, const char *path)
     return false;
 }
 
-/* Removes what has no processes in it. */
+/* Removes groups without processes. */
 static void remove_empty(const char *folder)
 {
     DIR *d = opendir(folder);
@@ -231,8 +231,8 @@ static void remove_empty(const char *folder)
     (void)rmdir(folder);
 }
 
-/* Folders of other daemons that were killed, perhaps never to be started again. Our own of before
- * are places we know. */
+/* Folders of other daemons that were killed and may never be started again. Our own earlier ones
+ * are known places. */
 static void find_abandoned(struct cgroups *g, const char *folder)
 {
     DIR *d = opendir(folder);
@@ -288,8 +288,8 @@ static int open_place(struct cgroups *g, const struct cgroup_own *own, const cha
 
 /* --- the probe --- */
 
-/* Whether a process can be put into the place. In version 1 who can make a group can also enter it;
- * version 2 asks who owns the groups above. */
+/* Whether a process can be put into the place. In version 1 whoever can create a group can enter
+ * it; in version 2 it depends on the owners of the groups above. */
 static bool probe(const struct cgroup_place *p)
 {
     char path[CGROUP_PATH_BYTES];
@@ -373,7 +373,7 @@ static void remember(const struct cgroups *g)
     for (size_t i = 0; i < g->len; i++)
         buf_addf(&text, "%d %u %s\n", g->places[i].unified, g->places[i].controllers,
                  g->places[i].path);
-    if (text.len && !text.failed) /* lost, only empty groups stay behind */
+    if (text.len && !text.failed) /* if lost, only empty groups stay behind */
         (void)!file_write_atomic(g->memory, text.data, text.len, 0600);
     buf_release(&text);
 }
@@ -408,7 +408,7 @@ int cgroups_init(struct cgroups *g, const struct cgroups_options *options)
 void cgroups_release(struct cgroups *g)
 {
     while (g->len) {
-        (void)rmdir(g->places[g->len - 1].path); /* if nothing runs in it */
+        (void)rmdir(g->places[g->len - 1].path); /* only if nothing runs in it */
         drop_place(g, g->len - 1);
     }
     forget_abandoned(g);
@@ -424,8 +424,8 @@ const char *cgroups_problem(const struct cgroups *g)
 
 /* --- the groups of one pod --- */
 
-/* Requests are weights, which count between neighbours only: so that those of containers count
- * between pods, and those of pods beside what else runs, every group on the way needs its own. */
+/* Requests are weights, which count only between siblings: for containers to be weighted across
+ * pods, and pods against everything else, every group on the path needs its own. */
 int cgroups_pod_make(struct cgroups *g, const struct pod_start *pod, struct err *err)
 {
     struct container_limits all = {.cpu_request_milli = g->processors * 1000};
@@ -490,7 +490,7 @@ static bool is_in_group(pid_t pid, const char *name)
     return cgroup_file_read(folder, "cgroup", text, sizeof(text)) == 0 && strstr(text, name);
 }
 
-/* The pid may be another's by now: looked at again when the pidfd holds it. */
+/* The pid may have been reused: it is checked again once the pidfd holds it. */
 static void kill_member(pid_t pid, const char *folder)
 {
     const char *name = strrchr(folder, '/');
@@ -503,7 +503,7 @@ static void kill_member(pid_t pid, const char *folder)
     (void)close(fd);
 }
 
-/* Version 1 has no way to kill a group at once: who forks meanwhile is found in the next round. */
+/* Version 1 cannot kill a group at once: children forked meanwhile are found in the next round. */
 static void kill_members(const char *folder)
 {
     for (int round = 0; round < KILL_ROUNDS; round++) {

@@ -1,8 +1,8 @@
 /*
- * cgroup_enter.c - how a program gets into its groups. Writing a process into cgroup.procs waits
- * for a grace period of the kernel, 5 to 20 ms: most of what starting a pod would take. There are
- * two ways around it: a child can be born in a group of version 2 (clone3), and a thread alone, as
- * a child before exec is, can be written into version 1's file `tasks` without waiting.
+ * cgroup_enter.c - how a program enters its groups. Writing a process into cgroup.procs waits for
+ * an RCU grace period, 5 to 20 ms: most of the time it would take to start a pod. There are two
+ * ways around it: a child can be created in a version 2 group (clone3), and a single thread, which
+ * a child is before exec, can be written into version 1's `tasks` file without waiting.
  */
 #include <fcntl.h>
 #include <linux/sched.h>

@@ -1,7 +1,7 @@
 /*
- * cgroup_find.c - where this process stands in the hierarchies, from /proc/self/cgroup (the path
- * within a hierarchy) and /proc/self/mountinfo (where which part of it is mounted). In a container
- * the mount may begin at our own group: then the mount's root is cut off the path.
+ * cgroup_find.c - finds this process's position in the hierarchies, from /proc/self/cgroup (the
+ * path within a hierarchy) and /proc/self/mountinfo (which part of it is mounted where). In a
+ * container the mount may start at our own group: then the mount's root is removed from the path.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "runtime/cgroup.h"
 
 #define LINE_BYTES 8192
-/* v1 says this much when nothing is limited. */
+/* v1's value for "unlimited" is above this. */
 #define V1_UNLIMITED (INT64_MAX / 2)
 
 static const struct {
@@ -79,7 +79,7 @@ static bool find_mount(const char *root, const struct cgroup_own *own, struct mo
     return found;
 }
 
-/* path is of the hierarchy, the mount shows what is below its root. */
+/* path is within the hierarchy; the mount shows what is below its root. */
 static bool place_own(const char *root, const char *path, const struct mount *m,
                       struct cgroup_own *own)
 {
@@ -87,11 +87,11 @@ static bool place_own(const char *root, const char *path, const struct mount *m,
     int len;
 
     if (strncmp(path, m->root, n) != 0 || (path[n] && path[n] != '/'))
-        path = "", n = 0; /* mounted from elsewhere: its top is all we can see */
+        path = "", n = 0; /* mounted from elsewhere: only its top is visible */
     path += n;
     if (strcmp(path, "/") == 0)
         path = "";
-    if (strstr(path, "/..")) /* above what a cgroup namespace shows */
+    if (strstr(path, "/..")) /* above the cgroup namespace */
         return false;
     if (snprintf(own->mount, sizeof(own->mount), "%s%s", root, m->point) >= (int)sizeof(own->mount))
         return false;
@@ -130,7 +130,7 @@ size_t cgroup_find_own(const char *root, struct cgroup_own *out, size_t limit)
     return n;
 }
 
-/* --- what is left to us --- */
+/* --- limits around us --- */
 
 static void lower(int64_t *value, int64_t limit)
 {
@@ -146,7 +146,7 @@ static void see_memory(const char *folder, bool unified, int64_t *memory)
     if (cgroup_file_read(folder, unified ? "memory.max" : "memory.limit_in_bytes", text,
                          sizeof(text)) < 0)
         return;
-    limit = strtoll(text, NULL, 10); /* "max" is 0 */
+    limit = strtoll(text, NULL, 10); /* "max" parses as 0 */
     if (limit < V1_UNLIMITED)
         lower(memory, limit);
 }
@@ -172,7 +172,7 @@ static void see_cpu(const char *folder, bool unified, int64_t *cpu)
         lower(cpu, max_i64(quota * 1000 / period, 1));
 }
 
-/* From our own group up to the top of what is mounted: the tightest counts. */
+/* From our own group up to the top of the mount: the tightest limit applies. */
 static void see_all(struct cgroup_own *own, int64_t *cpu, int64_t *memory)
 {
     size_t top = strlen(own->mount);

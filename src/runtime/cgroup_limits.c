@@ -1,6 +1,6 @@
 /*
- * cgroup_limits.c - from limits and requests to the files of groups. The numbers are those the
- * kubelet and its runtimes write, so that a share of the CPU here is one there.
+ * cgroup_limits.c - writes limits and requests into the files of groups. The conversions are those
+ * of the kubelet and its runtimes, so that CPU shares mean the same.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "runtime/cgroup.h"
 
 #define PERIOD_US 100000
-#define QUOTA_LEAST_US 1000 /* the kernel takes no less */
+#define QUOTA_LEAST_US 1000 /* the kernel's minimum */
 #define SHARES_PER_CPU 1024
 #define SHARES_LEAST 2
 #define SHARES_MOST 262144
@@ -41,7 +41,7 @@ int cgroup_file_write(const char *folder, const char *name, const char *text)
 
     if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
         return -ENAMETOOLONG;
-    /* In a real hierarchy nothing can be created: a file that is not there is an error. */
+    /* In a real hierarchy nothing can be created: a missing file is an error. */
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
@@ -77,7 +77,7 @@ static int64_t shares_of(const struct container_limits *l)
     return max_i64(SHARES_LEAST, milli * SHARES_PER_CPU / 1000);
 }
 
-/* 2 ... 262144 shares on 1 ... 10000 */
+/* Maps 2 ... 262144 shares to 1 ... 10000. */
 static int64_t weight_of(const struct container_limits *l)
 {
     return 1 + (shares_of(l) - SHARES_LEAST) * 9999 / (SHARES_MOST - SHARES_LEAST);
@@ -98,8 +98,8 @@ static int64_t memory_of(const struct container_limits *l)
     return l->memory_bytes;
 }
 
-/* One file, its number (0: not written) and what stands around it. In this order: v1 wants the
- * memory limit before the one of memory and swap together. */
+/* A file, its number (0: not written) and format. In this order, because v1 requires the memory
+ * limit before the combined limit of memory and swap. */
 static const struct {
     bool unified;
     enum cgroup_controller controller;
@@ -131,7 +131,7 @@ void cgroup_limits_write(const struct cgroup_place *place, const char *folder,
             number <= 0)
             continue;
         (void)snprintf(text, sizeof(text), files[i].format, number);
-        /* A kernel without swap accounting has no file for it, and nothing to limit. */
+        /* A kernel without swap accounting has no such file, and nothing to limit. */
         (void)!cgroup_file_write(folder, files[i].file, text);
     }
 }

@@ -1,9 +1,9 @@
 /*
  * contain.c - see contain.h.
  *
- * The mounts are read once (/proc/self/mountinfo), before anything is mounted. A folder is found
- * again by what it is, not by its path: each mount of its file system that shows a part in which it
- * lies is looked at, and so is each mount of something inside it.
+ * The mounts are read once (/proc/self/mountinfo), before anything is mounted. A folder is
+ * identified by what it is, not by its path: every mount of its file system that shows a part
+ * containing it is considered, and so is every mount of something inside it.
  */
 #include "runtime/contain.h"
 
@@ -23,14 +23,14 @@
 #include "loop/file.h"
 #include "runtime/mount_tree.h"
 
-#define HOSTS "/etc/hosts" /* a file of the daemon's folder that the pod is given */
+#define HOSTS "/etc/hosts" /* a file from the daemon's folder that the pod gets */
 
 /* --- the table of mounts --- */
 
 struct mount_line {
     uint64_t id;
     char device[32]; /* "254:0" */
-    char *root;      /* what of the file system is mounted */
+    char *root;      /* the mounted part of the file system */
     char *point, type[32];
 };
 
@@ -39,7 +39,7 @@ struct mount_table {
     size_t len;
 };
 
-/* "\040" stands for a blank. */
+/* "\040" is a blank. */
 static char *unescaped(const char *text)
 {
     char *copy = strdup(text), *to = copy;
@@ -114,7 +114,7 @@ static int table_read(struct mount_table *t)
     return rc;
 }
 
-/* What of path is below folder, with its slash, "" for folder itself; NULL: it is not in it. */
+/* The part of path below folder, with its slash, "" for folder itself; NULL: it is not inside. */
 static const char *below(const char *folder, const char *path)
 {
     size_t n = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
@@ -126,7 +126,7 @@ static const char *below(const char *folder, const char *path)
 
 /* --- covering --- */
 
-/* An empty folder that can only be read. */
+/* An empty read-only folder. */
 static int cover_folder(int fd)
 {
     int cover = mount_memory_new(0755), rc = cover < 0 ? cover : 0;
@@ -146,7 +146,7 @@ static bool is_folder(int fd)
     return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The topmost thing at path, when it is of this mount. */
+/* The topmost mount at path, if it is this one. */
 static int open_mount(const struct mount_line *l)
 {
     int fd = open(l->point, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -161,7 +161,7 @@ static int cover_mount(const struct mount_line *l)
     int fd = open_mount(l), rc = 0;
 
     if (fd < 0)
-        return 0; /* out of sight already */
+        return 0; /* already out of sight */
     if (is_folder(fd))
         rc = cover_folder(fd);
     else if (umount2(l->point, MNT_DETACH) != 0)
@@ -176,7 +176,7 @@ struct hidden {
     const char *folder;
     struct stat is;
     char device[32];
-    char in_fs[2 * PATH_MAX]; /* its path in its file system */
+    char in_fs[2 * PATH_MAX]; /* its path within its file system */
     int cover;                /* the one at its own path */
 };
 
@@ -259,9 +259,9 @@ int contain_hide(const char *folder, struct err *err)
 
 enum treatment { COVERED, READ_ONLY };
 
-/* A container has none of the covered ones. */
+/* The covered ones do not exist in containers. */
 static const struct {
-    const char *type, *kept_at; /* where it is left as it is, or NULL */
+    const char *type, *kept_at; /* where it is left alone, or NULL */
     enum treatment treatment;
 } kernel_types[] = {
     {"proc", "/proc", COVERED},   {"devtmpfs", "/dev", COVERED},  {"debugfs", NULL, COVERED},
@@ -325,7 +325,7 @@ static int mask(const char *path, int null_fd)
     return rc;
 }
 
-/* The same as with Docker and containerd. */
+/* The same as in Docker and containerd. */
 static const char *const read_only_paths[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
                                               "/proc/sysrq-trigger"};
 static const char *const masked_paths[] = {"/proc/acpi",
@@ -354,8 +354,8 @@ static int treat_paths(void)
 
 /* --- /dev --- */
 
-/* A name that ends with * is a prefix. The first ones every container has, the others are
- * accelerators and what connects them. */
+/* A trailing * makes a prefix. First those every container has, then accelerators and their
+ * interconnects. */
 static const struct {
     const char *name;
     bool has_devices;
@@ -410,7 +410,7 @@ static int forbid_devices(void)
     return rc;
 }
 
-/* Its descriptor. */
+/* Returns its descriptor. */
 static int own_dev(void)
 {
     int machine = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -421,8 +421,8 @@ static int own_dev(void)
         rc = mount_change(own, MOUNT_ALONE, 0, MOUNT_ATTR_NODEV);
     if (rc == 0)
         rc = fill_dev(machine, own);
-    /* Bound, it would not find its terminals. Where none can be made, the file system of terminals
-     * has one. */
+    /* A bind mount would not find its terminals. If the node cannot be created, devpts has its
+     * own. */
     if (rc == 0 && mknodat(own, "ptmx", S_IFCHR | 0666, makedev(5, 2)) != 0)
         rc = symlinkat("pts/ptmx", own, "ptmx") == 0 ? 0 : -errno;
     if (rc == 0 && fchmodat(own, "ptmx", 0666, 0) != 0)
@@ -454,13 +454,13 @@ int contain_kernel(struct err *err)
                    strerror(-rc));
 }
 
-/* --- a root that can only be read --- */
+/* --- a read-only root --- */
 
-/* Mounts that stay as they are. */
+/* Mounts that stay writable. */
 static const char *const kept_mounts[] = {"/proc",    "/dev",        "/dev/shm",
                                           "/dev/pts", "/dev/mqueue", "/dev/hugepages"};
 
-/* -1 when there is no mount there that can be written. */
+/* -1 when there is no writable mount there. */
 static int open_writable_mount(const char *path, uint64_t root_id)
 {
     int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);

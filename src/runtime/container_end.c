@@ -17,7 +17,7 @@ static void explain_start_error(struct container_end *e, struct arena *a)
     e->message = r.message;
 }
 
-/* Of a SIGKILL the program could say nothing. */
+/* A program cannot comment on SIGKILL. */
 static void explain_exit(struct container_end *e, struct arena *a)
 {
     struct last_words words = e->log->words;
@@ -36,7 +36,7 @@ static void explain_exit(struct container_end *e, struct arena *a)
         e->message = said;
 }
 
-/* What the program says itself goes before what we find. */
+/* The program's own message takes precedence. */
 static const char *own_words(const struct container_end *e, struct arena *a)
 {
     const char *text = end_message_read(e->start, a);
@@ -54,7 +54,7 @@ static bool says_one_of(const char *text, const char *const *words)
     return false;
 }
 
-/* What the agent knew when it started the container, if that is what the program complains of. */
+/* Adds what the agent knew at the start, if that is what the program complains about. */
 static const char *with_note(const struct container_end *e, struct arena *a, const char *message)
 {
     static const char *const denied[] = {"permission denied", "EACCES", "not writable", NULL};

@@ -1,5 +1,5 @@
-/* cri.c - see cri.h. An entry is in the file whole or not at all: a write cut short by a full disk
- * is taken back. */
+/* cri.c - see cri.h. An entry is in the file completely or not at all: a write cut short by a full
+ * disk is undone. */
 #include "runtime/cri.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/timefmt.h"
 
 #define FLUSH_BYTES (128u * 1024u)
-/* One piece is taken in after FLUSH_BYTES was passed; a piece is at most a line part. */
+/* One piece is taken in after FLUSH_BYTES was exceeded; a piece is at most a line part. */
 #define OUT_LIMIT_BYTES (FLUSH_BYTES + 4 * CRI_LINE_BYTES)
 
 static const char *const stream_names[CRI_STREAMS] = {"stdout", "stderr"};
@@ -68,7 +68,7 @@ void cri_writer_open(struct cri_writer *w, uint32_t segment)
                    O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 }
 
-/* The next file when this one is full. Asked again from the same state it does the same. */
+/* Starts the next file when this one is full. Idempotent from the same state. */
 static void rotate(struct cri_writer *w, const struct cri_state *from, struct cri_state *to)
 {
     char name[CRI_NAME_SIZE];
@@ -177,7 +177,7 @@ static void emit(struct feed *f, char tag, bool newline, const char *text, size_
     f->w->taken_bytes += held + len + newline;
     f->to->pending[f->stream].len = 0;
     if (!out)
-        return; /* nothing of the buffer can be written then, which flush() counts */
+        return; /* then nothing of the buffer can be written, which flush() counts */
     f->header[CRI_STAMP_LEN + 8] = tag;
     memcpy(out, f->header, CRI_HEADER_LEN);
     memcpy(out + CRI_HEADER_LEN, f->to->pending[f->stream].text, held);
@@ -188,14 +188,14 @@ static void emit(struct feed *f, char tag, bool newline, const char *text, size_
         flush(f->w, f->to);
 }
 
-/* Text that no newline ended yet. A part is written only when more follows it. */
+/* Text without a newline yet. A part is written only when more follows. */
 static void hold(struct feed *f, const char *text, size_t len)
 {
     memcpy(f->to->pending[f->stream].text + f->to->pending[f->stream].len, text, len);
     f->to->pending[f->stream].len += (uint32_t)len;
 }
 
-/* Cuts off parts of a line that is too long for one entry; what is left fits. */
+/* Splits off parts of a line that is too long for one entry; the rest fits. */
 static void cut(struct feed *f, const char **text, size_t *len)
 {
     while (f->to->pending[f->stream].len + *len > CRI_LINE_BYTES) {

@@ -24,18 +24,18 @@
 enum cri_stream { CRI_STDOUT, CRI_STDERR, CRI_STREAMS };
 
 struct cri_limits {
-    int64_t segment_bytes; /* a file that has so many is full */
-    uint32_t segments;     /* so many are kept of one run */
+    int64_t segment_bytes; /* a file of this size is full */
+    uint32_t segments;     /* kept per run */
 };
 
-/* What is whole in the files, and the unfinished lines that are not yet. Plain data: it may lie in
- * memory that outlives the writer. */
+/* What is completely in the files, and the unfinished lines that are not yet. Plain data: it may be
+ * in memory that outlives the writer. */
 struct cri_state {
     uint32_t segment;
     int64_t size;        /* of the segment */
-    uint64_t lost_bytes; /* of the program: could not be written: the program is never held up by a
-                            full disk */
-    uint64_t told_bytes; /* of these; where more are missing an entry will say so */
+    uint64_t lost_bytes; /* the program's, which could not be written: a full disk never blocks the
+                          * program */
+    uint64_t told_bytes; /* of these; if more are missing an entry will say so */
     struct {
         uint32_t len;
         char text[CRI_LINE_BYTES];
@@ -48,8 +48,8 @@ struct cri_writer {
     uint32_t run, segment;
     struct cri_limits limits;
     struct buf out;
-    size_t taken_bytes; /* of the program, that are in out */
-    bool tells_lost;    /* whether out begins with an entry that tells what is missing before it */
+    size_t taken_bytes; /* the program's, in out */
+    bool tells_lost;    /* whether out starts with an entry about what is missing before it */
 };
 
 const char *cri_segment_name(char out[CRI_NAME_SIZE], const char *container, uint32_t run,
@@ -58,12 +58,12 @@ const char *cri_segment_name(char out[CRI_NAME_SIZE], const char *container, uin
 void cri_writer_init(struct cri_writer *w, int dir_fd, const char *container, uint32_t run,
                      struct cri_limits limits);
 void cri_writer_release(struct cri_writer *w);
-/* Makes the file if there is none. */
+/* Creates the file if there is none. */
 void cri_writer_open(struct cri_writer *w, uint32_t segment);
 
-/* Takes the program's bytes in: what is in the files is then what *to says. *from is only read; as
- * long as it is the one that counts, the same call can be made again and writes the same bytes to
- * the same place. */
+/* Takes in the program's bytes: afterwards *to describes what is in the files. *from is only read;
+ * as long as it is the valid one, the same call can be repeated and writes the same bytes to the
+ * same place. */
 void cri_writer_feed(struct cri_writer *w, const struct cri_state *from, struct cri_state *to,
                      enum cri_stream s, const char *data, size_t len, int64_t sec, int64_t nsec);
 /* The streams have ended: what they left unfinished becomes lines. */
@@ -79,7 +79,7 @@ struct cri_entry {
     size_t len;
 };
 
-/* line: one entry without its newline. false when it is not one. */
+/* line: one entry without its newline. False when it is not valid. */
 bool cri_parse(const char *line, size_t len, struct cri_entry *ret);
 
 #endif

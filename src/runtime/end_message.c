@@ -1,4 +1,5 @@
-/* end_message.c - see end_message.h. The program owns the file: it may be anything, of any size. */
+/* end_message.c - see end_message.h. The program controls the file: it may be anything, of any
+ * size. */
 #include "runtime/end_message.h"
 
 #include <fcntl.h>
@@ -9,7 +10,7 @@
 #include "base/utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
-/* Enough for the lines that are shown, and never less than one whole entry. */
+/* Enough for the lines shown, and at least one whole entry. */
 #define LOG_TAIL_BYTES (2 * (CRI_HEADER_LEN + 1 + CRI_LINE_BYTES))
 
 void end_message_clear(const struct container_start *c)
@@ -56,7 +57,7 @@ static const char *clean(const char *text, size_t left, struct arena *a)
     return out;
 }
 
-/* The last size bytes of the first whole bytes; -1 whole: of all. */
+/* The last size bytes of the first `whole` bytes; whole -1: of all. */
 static size_t read_end(int fd, int64_t whole, char *out, size_t size)
 {
     struct stat st;
@@ -85,7 +86,7 @@ const char *end_message_read(const struct container_start *c, struct arena *a)
     return clean(text, len, a);
 }
 
-/* Entries to what the program wrote, in place. The first may be cut: it is left out. */
+/* Turns entries into the program's text, in place. The first may be truncated and is skipped. */
 static size_t join_entries(char *data, size_t len, bool from_start)
 {
     char *at = data, *end = data + len, *next;
@@ -118,7 +119,7 @@ static const char *last_lines(const char *text, size_t len, struct arena *a)
         from--;
     }
     while (from < text + len && ((unsigned char)*from & 0xc0) == 0x80)
-        from++; /* not from within a character */
+        from++; /* not inside a character */
     return clean(from, (size_t)(text + len - from), a);
 }
 

@@ -1,5 +1,5 @@
 /*
- * exec.c - see exec.h. The daemon has threads and much memory: nothing of its own runs between fork
+ * exec.c - see exec.h. The daemon has threads and much memory: none of its code runs between fork
  * and exec (posix_spawn), and the helper gets exactly the descriptors it needs.
  */
 #include "runtime/exec.h"
@@ -25,12 +25,12 @@
 #include "runtime/podfolder.h"
 #include "runtime/proc.h"
 
-/* Descriptors for the helper are first moved above those it will have. */
+/* Descriptors for the helper are first moved above their final numbers. */
 #define SPAWN_FD_MIN 16
-/* Ours as long as we run, also when the file was replaced by a newer one. */
+/* Stays ours even if the file was replaced by a newer one. */
 #define OWN_PROGRAM "/proc/self/exe"
 
-/* One helper, from its start until it was reaped; it may outlive its session. */
+/* One helper, from its start until it is reaped; it may outlive its session. */
 struct child {
     struct child *prev, *next;
     struct exec_host *host;
@@ -50,7 +50,7 @@ struct exec {
     struct exec *prev, *next;
     struct exec_host *host;
     int fd[NODE_STREAMS];
-    int terminal; /* the master, once more; -1 */
+    int terminal; /* the master, duplicated; or -1 */
     int control;
     struct loop_fd *watch;
     void (*ended)(void *arg, const struct exec_end *end);
@@ -65,7 +65,7 @@ struct target {
     int pid_fd;
 };
 
-/* The pid is of a moment ago: only with its start time is it the container's program. */
+/* The pid may be stale: only with its start time is it the container's program. */
 static int hold_program(const struct container_state *c, struct target *t)
 {
     struct proc_stat stat;
@@ -138,7 +138,7 @@ static void on_child_over(void *arg, unsigned events)
     child_free(c);
 }
 
-/* A helper that cannot be watched is not kept: it sees that its control is closed, and ends. */
+/* A helper that cannot be watched is given up: it sees its control closed, and ends. */
 static int child_new(struct exec_host *h, pid_t pid)
 {
     struct child *c = calloc(1, sizeof(*c));
@@ -156,7 +156,7 @@ static int child_new(struct exec_host *h, pid_t pid)
     return -ENOMEM;
 }
 
-/* What the helper gets, by the number it will have there. */
+/* What the helper inherits, by descriptor number. */
 struct inheritance {
     int fds[EXEC_HELPER_FDS];
 };
@@ -243,7 +243,7 @@ static int open_terminal(struct exec *e, const struct node_command *q, struct in
     for (int i = 0; i < NODE_STREAMS && rc == 0; i++)
         rc = inherit(in, i, fcntl(slave, F_DUPFD_CLOEXEC, SPAWN_FD_MIN));
     (void)close(slave);
-    /* A copy for each direction: a descriptor can be watched only once. */
+    /* A copy for each direction, as a descriptor can be watched only once. */
     for (int i = NODE_STDIN; i <= NODE_STDOUT && rc == 0; i++)
         if (q->wanted[i]) {
             e->fd[i] = fcntl(e->terminal, F_DUPFD_CLOEXEC, 0);
@@ -305,7 +305,7 @@ static void on_control(void *arg, unsigned events)
     if (n == (ssize_t)sizeof(r)) {
         r.message[sizeof(r.message) - 1] = '\0';
         end = (struct exec_end){.exit_code = r.exit_code, .message = r.message};
-    } /* else the helper was killed, and the command with it */
+    } /* otherwise the helper was killed, and the command with it */
     e->ended(e->arg, &end);
 }
 
@@ -371,7 +371,7 @@ int exec_fd(const struct exec *e, enum node_stream stream)
     return e->fd[stream];
 }
 
-/* A terminal has no end but what is typed for it. */
+/* A terminal has no end of input except a typed one. */
 void exec_close_stdin(struct exec *e)
 {
     if (e->terminal >= 0 && e->fd[NODE_STDIN] >= 0 && write(e->terminal, "\x04", 1) < 0)

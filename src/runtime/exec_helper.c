@@ -2,9 +2,9 @@
  * exec_helper.c - see exec_helper.h.
  *
  * Order matters: the folder is marked before anything runs, so that the pod's supervisor knows to
- * look for commands; files of the daemon's world are read before the pod's mounts are joined. We
- * stay who we are, so that nothing in the container can look into us; the command takes the rights
- * of the container's program (rights.h). All descendants are ours in the end (child subreaper).
+ * look for commands; files outside the pod are read before its mounts are joined. We keep our own
+ * user, so that nothing in the container can inspect us; the command takes the rights of the
+ * container's program (rights.h). All its descendants end up with us (child subreaper).
  */
 #include "runtime/exec_helper.h"
 
@@ -73,7 +73,7 @@ static bool has_terminal(const struct helper *h)
     return json_get_bool(h->plan, "tty", false);
 }
 
-/* Programs want to know what kind of terminal they have; the container may have said. */
+/* Programs need to know the terminal type; the container's environment takes precedence. */
 static const char *const *add_term(struct arena *a, const char *const *env)
 {
     const char **more;
@@ -98,7 +98,7 @@ static int make_command(struct helper *h, struct err *err)
     if (!c)
         return err_set(err, ERR_NOT_FOUND, "there is no container \"%s\"", container);
     h->command = *c;
-    h->command.cgroups = NULL; /* entered by us, while we are in the daemon's world */
+    h->command.cgroups = NULL; /* entered by us, before joining the pod's mounts */
     rc = cgroup_enter(c->cgroups, false);
     if (rc < 0)
         return err_set(err, ERR_INTERNAL, "cannot enter the container's control group: %s",
@@ -141,7 +141,7 @@ static const struct {
     {"ipc", CLONE_NEWIPC},   {"net", CLONE_NEWNET}, {"cgroup", CLONE_NEWCGROUP},
 };
 
-/* One's own namespace cannot be joined again, so only those that differ are. */
+/* A process cannot join its own namespace again, so only different ones are joined. */
 static bool is_other_namespace(pid_t pid, const char *name)
 {
     char theirs_path[64], ours_path[64];
@@ -153,8 +153,7 @@ static bool is_other_namespace(pid_t pid, const char *name)
            (theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev);
 }
 
-/* To be asked after /proc was read by the program's number: it is another's when that has ended and
- * was reaped. */
+/* Checks, after /proc was read by the program's pid, that the pid was still its own. */
 static int check_number(struct err *err)
 {
     if (pidfd_send_signal(EXEC_HELPER_PROGRAM, 0, NULL, 0) == 0 || errno == EPERM)
@@ -177,7 +176,7 @@ static int join_namespaces(const struct helper *h, struct err *err)
     return 0;
 }
 
-/* The terminal is open already; if it cannot be given away, only opening it again by name fails. */
+/* The terminal is already open; if its owner cannot be changed, only reopening it by name fails. */
 static void give_terminal(const struct helper *h)
 {
     if (has_terminal(h) && h->command.identity.wanted && rights_can_be_others() &&
@@ -204,7 +203,7 @@ static int prepare(struct helper *h, struct err *err)
     if (rc < 0)
         return rc;
     if (chdir(launch_first_folder(&h->command)) != 0)
-        errno = 0; /* tried again, and told, as the user */
+        errno = 0; /* retried and reported as the user */
     give_terminal(h);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
@@ -235,7 +234,7 @@ static void let_go_of_stdio(void)
         (void)close(null);
 }
 
-/* Reports the command's end. Whether any child is left. */
+/* Reports the command's end. Returns whether any child is left. */
 static bool reap(struct helper *h)
 {
     pid_t pid;
@@ -253,7 +252,7 @@ static bool reap(struct helper *h)
 static void kill_child(void *arg, pid_t pid)
 {
     (void)arg;
-    (void)kill(pid, SIGKILL); /* our child: the number cannot be another's */
+    (void)kill(pid, SIGKILL); /* our child: the pid cannot have been reused */
 }
 
 static void wait_for_events(struct helper *h)

@@ -26,7 +26,7 @@ int64_t group_clock_ms(void)
 
 /* --- making --- */
 
-/* Our ends do not block; the program's own must. */
+/* Our ends are non-blocking; the program's must block. */
 static int open_pipe(int fds[2])
 {
     if (pipe2(fds, O_CLOEXEC) != 0 || fcntl(fds[0], F_SETFL, O_NONBLOCK) != 0)
@@ -63,7 +63,7 @@ int group_open(struct group *g, struct err *err)
     return 0;
 }
 
-/* --- who is who --- */
+/* --- identifying processes --- */
 
 /* Tells the worker to look. */
 static void wake_worker(const struct group *g)
@@ -71,10 +71,10 @@ static void wake_worker(const struct group *g)
     uint64_t one = 1;
 
     if (write(g->event_fd, &one, sizeof(one)) < 0)
-        return; /* full: it is awake already */
+        return; /* full: it is already awake */
 }
 
-/* Of which container it is the program; containers_len: of none. */
+/* The container whose program it is; containers_len: none. */
 static size_t container_of_program(const struct group *g, pid_t pid)
 {
     size_t i = 0;
@@ -123,7 +123,7 @@ int group_program_fd(struct group *g, size_t container)
         return g->held[container].fd;
     let_go(g, container);
     fd = pid > 0 ? pidfd_open(pid, 0) : -1;
-    /* It is recorded before it is reaped: if it is not yet, the number was still its own. */
+    /* Ends are recorded before reaping: if it is not recorded yet, the pid was still its own. */
     if (fd >= 0 && (slot->ended || !slot->under_way)) {
         (void)close(fd);
         fd = -1;
@@ -185,7 +185,7 @@ bool group_reap(struct group *g, pid_t watched, int *ret_status)
     }
 }
 
-/* --- what is left behind --- */
+/* --- leftovers --- */
 
 struct sweep {
     const struct group *group;
@@ -193,8 +193,8 @@ struct sweep {
     bool found;
 };
 
-/* With one container all that came to us is that one's; with several the environment tells, and
- * what has none of it goes with the last of them. */
+/* With one container everything inherited is its; with several the environment tells, and a process
+ * without it belongs to the last of them. */
 static bool is_leftover(const struct group *g, pid_t pid)
 {
     if (!any_running(g))
@@ -211,8 +211,8 @@ static bool is_leftover(const struct group *g, pid_t pid)
     return false;
 }
 
-/* The keeper reaps its own children: a number that is still its child's is held before it is
- * killed. */
+/* The keeper reaps its own children: a pid that is still its child is held by a pidfd before
+ * killing. */
 static void kill_leftover(void *arg, pid_t pid)
 {
     struct sweep *s = arg;

@@ -1,7 +1,7 @@
 /*
- * hook.h - what is done right after a container's start and before it is asked to end
- * (lifecycle.postStart, preStop). Done by a child like a probe's (probe.h), which ends when the
- * worker does: another worker does it again, as Kubernetes allows ("at least once").
+ * hook.h - lifecycle.postStart and preStop: run right after a container's start and before it is
+ * stopped. Run by a child like a probe's (probe.h), which ends when the worker does: another worker
+ * then repeats it, as Kubernetes allows ("at least once").
  */
 #ifndef MUSTER_RUNTIME_HOOK_H
 #define MUSTER_RUNTIME_HOOK_H
@@ -10,7 +10,7 @@
 
 enum hook_outcome { HOOK_RUNNING, HOOK_GOOD, HOOK_BAD };
 
-/* Zero with probe.fd -1 is a good start. */
+/* Starts zeroed, with probe.fd -1. */
 struct hook {
     struct probe_start how;
     struct probe probe;
@@ -18,8 +18,7 @@ struct hook {
 };
 
 void hook_init(struct hook *h);
-/* Begins the first time it is called; most_ms: how long it may take. What went wrong is in
- * hook_words. */
+/* Starts it on the first call; most_ms: time limit. hook_words has what went wrong. */
 enum hook_outcome hook_run(struct hook *h, const struct probe_start *how,
                            const struct container_start *c, const struct pod_members *pod,
                            int64_t most_ms);

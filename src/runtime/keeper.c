@@ -1,5 +1,5 @@
-/* keeper.c - see keeper.h. It must be as hard to break as possible: it waits, forks and records,
- * and touches nothing that the worker writes. */
+/* keeper.c - see keeper.h. It must be as robust as possible: it waits, forks and records, and
+ * touches nothing that the worker writes. */
 #include "runtime/keeper.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "runtime/proc.h"
 #include "runtime/worker.h"
 
-/* A worker that dies again and again right after its start is broken, not killed: it gets time. */
+/* A worker that repeatedly dies right after its start is broken, not killed: it is delayed. */
 #define QUICK_DEATH_MS 50
 #define QUICK_DEATHS_LIMIT 5
 #define QUICK_DEATHS_PAUSE_MS 500
@@ -62,7 +62,7 @@ static bool is_orphan(pid_t pid)
     return proc_stat_read(pid, &stat) == 0 && stat.parent != getpid();
 }
 
-/* In place of a keeper that was killed. What that had inherited has come to the machine's init. */
+/* For a new keeper that replaces a killed one, whose children have gone to the machine's init. */
 static void trace_orphans(struct group *g)
 {
     for (size_t i = 0; i < g->pod.containers_len; i++) {
@@ -87,7 +87,7 @@ static pid_t fork_worker(struct group *g)
 
     group_hold_programs(g);
     while ((pid = fork()) < 0)
-        pause_ms(QUICK_DEATHS_PAUSE_MS); /* no memory, no process left: it passes */
+        pause_ms(QUICK_DEATHS_PAUSE_MS); /* out of memory or processes: temporary */
     return pid;
 }
 
@@ -106,7 +106,7 @@ static void wait_for_worker(struct group *g, pid_t worker)
     }
 }
 
-/* As the worker of that keeper. Returns when the keeper is dead: then we are to take its place. */
+/* Acts as that keeper's worker. Returns when the keeper is dead, and we must take its place. */
 static void work(struct group *g, pid_t keeper)
 {
     worker_stay(g, keeper);
@@ -134,8 +134,8 @@ static void clear_away(struct group *g)
     }
 }
 
-/* Commands that were run in the pod from outside are the children of others, who end them when
- * their container ends; but the pod is not over before they are. */
+/* Commands run in the pod from outside have other parents, which end them with their container; but
+ * the pod is not over before they are. */
 static void kill_executed(const struct group *g)
 {
     char pair[128];
@@ -146,8 +146,7 @@ static void kill_executed(const struct group *g)
     proc_kill_by_env(pair, NULL);
 }
 
-/* The last record is the keeper's own: a reader can wait for our end, which frees the lock.
- */
+/* The last record names the keeper: a reader can wait for our end, which frees the lock. */
 static int write_final(struct group *g, struct arena *a)
 {
     struct pod_record record;
@@ -161,7 +160,7 @@ static int write_final(struct group *g, struct arena *a)
     return pod_record_write(g->dir_fd, &record, POD_SYNCED);
 }
 
-/* The exit record is what this process is for: a full disk is waited for. */
+/* The exit record is this process's purpose, so it waits for a full disk. */
 static void say_final(struct group *g)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);

@@ -1,4 +1,4 @@
-/* kept.c - see kept.h. When a folder was left is when it was changed last: nothing is written to it
+/* kept.c - see kept.h. A folder's last change is when its pod went: nothing is written
  * afterwards. */
 #include "runtime/kept.h"
 
@@ -100,8 +100,8 @@ struct kept_list {
     struct stream base;
     struct loop *loop;
     struct clock_timer *again;
-    DIR *names, *pods; /* of the namespace; of one name in it, or those that are not kept yet */
-    char ns[NAME_MAX + 1], name[NAME_MAX + 1]; /* name "": what each says of itself */
+    DIR *names, *pods; /* of the namespace; of one name in it, or pods not yet moved here */
+    char ns[NAME_MAX + 1], name[NAME_MAX + 1]; /* name "": as recorded in each */
     struct buf out;
     size_t out_at;
 };
@@ -142,7 +142,7 @@ static void list_one(struct kept_list *k, const char *uid)
     arena_release(&a);
 }
 
-/* false: that was all. */
+/* False: that was all. */
 static bool list_next(struct kept_list *k)
 {
     const struct dirent *e = next_entry(k->pods);
@@ -226,7 +226,7 @@ int kept_list_open(struct loop *l, const char *pod_root, const char *root, const
     buf_init(&k->out, LIST_LIMIT_BYTES);
     (void)snprintf(k->ns, sizeof(k->ns), "%s", ns);
     k->pods = open_dir(AT_FDCWD, pod_root);
-    k->names = open_dir(AT_FDCWD, path); /* NULL: nothing is kept of it */
+    k->names = open_dir(AT_FDCWD, path); /* NULL: nothing is kept for it */
     *ret = &k->base;
     return 0;
 }
@@ -234,7 +234,7 @@ int kept_list_open(struct loop *l, const char *pod_root, const char *root, const
 /* --- trimming --- */
 
 struct folder {
-    char *ns, *name, *uid; /* where it is below the root */
+    char *ns, *name, *uid; /* location below the root */
     char *group;
     int64_t bytes, left_ns;
     bool gone;
@@ -253,7 +253,7 @@ static void folder_release(struct folder *f)
     free(f->group);
 }
 
-/* Its job's, or that of pods of its name. */
+/* Its job, or the pods of its name. */
 static char *read_group(int dir_fd, const char *name)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
@@ -298,7 +298,7 @@ static void add_folder(struct folders *f, int name_fd, const char *ns, const cha
         if (one->ns && one->name && one->uid && one->group)
             f->len++;
         else
-            folder_release(one); /* out of memory: the next time */
+            folder_release(one); /* out of memory: next time */
     }
     if (d)
         (void)closedir(d);
@@ -331,7 +331,7 @@ static int newest_first(const void *a, const void *b)
     return x->left_ns < y->left_ns ? 1 : x->left_ns > y->left_ns ? -1 : strcmp(x->uid, y->uid);
 }
 
-/* A group is within a namespace: a pod can say any owner. */
+/* Groups are per namespace: a pod can claim any owner. */
 static int compare_groups(const struct folder *x, const struct folder *y)
 {
     int order = strcmp(x->ns, y->ns);
@@ -346,7 +346,7 @@ static int by_group(const void *a, const void *b)
     return order ? order : newest_first(a, b);
 }
 
-/* One pod's folder, for good, and what was made for it if it was the last there. */
+/* Removes one pod's folder, and its parents if it was the last there. */
 static void remove_pod(int root_fd, const struct folder *f)
 {
     char path[PATH_MAX];
@@ -365,7 +365,7 @@ static void remove_pod(int root_fd, const struct folder *f)
         (void)unlinkat(root_fd, f->ns, AT_REMOVEDIR);
 }
 
-/* Newest first: what is behind a limit goes. */
+/* Newest first: whatever exceeds a limit is removed. */
 static void trim_run(struct folder *list, size_t len, int root_fd, int64_t most_bytes,
                      size_t most_folders)
 {
@@ -383,7 +383,7 @@ static void trim_run(struct folder *list, size_t len, int root_fd, int64_t most_
             continue;
         remove_pod(root_fd, one);
         one->gone = true;
-        bytes = max_i64(bytes, most_bytes + 1); /* older ones go too, though they were smaller */
+        bytes = max_i64(bytes, most_bytes + 1); /* older ones are removed too, even if smaller */
     }
 }
 

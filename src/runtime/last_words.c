@@ -3,13 +3,12 @@
  *
  * The last line alone is often the wrong one: torch writes a stack of C++ frames or advice after
  * the exception, and torchrun a box about it. So the exception of the last traceback is kept, and
- * what came after it only follows it. A traceback long ago was a log of something
- * survived.
+ * what comes after it is only appended. A traceback long ago was about something survived.
  *
- * torchrun's processes all write here, and when one fails the others lose their connection to it:
- * the last exception is a victim's then. Its box names the rank that failed first. Newer torch
- * marks the lines of tracebacks with the rank; of older ones, that which is not about a peer is
- * taken. When the first is a victim all the same (torchrun sees two ends at once) it gives way to
+ * All of torchrun's processes write here, and when one fails the others lose their connection to
+ * it: the last exception is then a victim's. torchrun's box names the rank that failed first. Newer
+ * torch marks the lines of tracebacks with the rank; otherwise the one that is not about a peer is
+ * taken. If the first is a victim all the same (torchrun saw two ends at once) it gives way to
  * another.
  */
 #include "runtime/last_words.h"
@@ -26,12 +25,12 @@
 #define TORCHRUN_REPORT "ChildFailedError"
 #define TORCHRUN_NO_REASON "To enable traceback see"
 #define LINES_AFTER_LIMIT 100   /* lines after which an exception is history */
-#define REPORT_LINES_LIMIT 4000 /* likewise, of torchrun's report: eight for each process */
+#define REPORT_LINES_LIMIT 4000 /* the same for torchrun's report: eight lines per process */
 #define REPLACEMENT "\xef\xbf\xbd"
 
 /* --- cleaning --- */
 
-/* Length of a terminal's control sequence (ESC [ ... letter), else 0. */
+/* Length of a terminal escape sequence (ESC [ ... letter), else 0. */
 static size_t escape_sequence(const char *text, size_t left)
 {
     size_t n = 2;
@@ -50,7 +49,7 @@ static bool is_control(const char *text, size_t len)
     return len == 1 ? c < 0x20 || c == 0x7f : c == 0xc2 && (unsigned char)text[1] < 0xa0;
 }
 
-/* Appends what fits whole. */
+/* Appends only if it fits completely. */
 static void put(char *out, size_t *len, const char *text, size_t n)
 {
     if (*len + n >= LAST_WORDS_LINE_BYTES)
@@ -78,7 +77,7 @@ static void clean(const char *text, size_t left, char out[LAST_WORDS_LINE_BYTES]
 
         if (n == 0) {
             n = utf8_sequence(text, left);
-            /* a character cut off by our own limit is no fault of the program's */
+            /* a character truncated by our own limit is not the program's fault */
             if (n > 0 || left >= 4)
                 put_character(out, &len, text, n);
             n = n ? n : 1;
@@ -155,7 +154,7 @@ static void end_failure(struct last_words *w)
     *f = (struct torchrun_failure){.any = false};
 }
 
-/* A line of the box, with its blanks. */
+/* A line of the box, including blanks. */
 static void take_report(struct last_words *w, const char *line)
 {
     struct torchrun_failure *f = &w->failure;
@@ -195,7 +194,7 @@ static const char *report_text(const struct last_words *w, struct arena *a)
                  : arena_printf(a, "rank %d exited with code %d", f->rank, f->code);
 }
 
-/* --- lines of all --- */
+/* --- all lines --- */
 
 static void take_exception(struct last_words *w, const char *line, int mark)
 {
@@ -254,7 +253,7 @@ void last_words_feed(struct last_words *w, const char *data, size_t len)
     while (len > 0) {
         size_t n = 0;
 
-        /* progress bars end their lines with a carriage return only */
+        /* progress bars end lines with just a carriage return */
         while (n < len && data[n] != '\n' && data[n] != '\r')
             n++;
         memcpy(w->raw + w->raw_len, data, min_size(n, sizeof(w->raw) - w->raw_len));

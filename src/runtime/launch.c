@@ -1,4 +1,4 @@
-/* launch.c - see launch.h. What forks here has one thread. Failures between fork and exec are
+/* launch.c - see launch.h. The forking process has one thread. Failures between fork and exec are
  * reported through a pipe that a successful exec closes. */
 #include "runtime/launch.h"
 
@@ -24,7 +24,7 @@
 struct plan {
     const struct container_start *c;
     struct arena *arena;
-    bool enter_rootfs; /* false: it is there already */
+    bool enter_rootfs; /* false: already there */
     int std_in, std_out, std_err, report;
     enum launch_terminal terminal;
     bool born_in_group;
@@ -49,7 +49,7 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* By the container's PATH and mounts, not by ours. NULL when there is none. */
+/* By the container's PATH and mounts, not ours. NULL when not found. */
 static const char *find_program(const struct container_start *c, struct arena *a)
 {
     const char *dirs = env_value(c->env, "PATH");
@@ -89,7 +89,8 @@ const char *launch_first_folder(const struct container_start *c)
     return c->rights.no_new_privs ? "/" : c->cwd;
 }
 
-/* A folder may lie where the program's user may not go: then who became that user in it stays. */
+/* The folder may be in a place the program's user cannot enter: one who changes to that user while
+ * in it stays. */
 static bool enter_cwd(const char *path)
 {
     char here[PATH_MAX];
@@ -140,7 +141,7 @@ static void give_output(const struct plan *p)
     for (size_t i = 0; p->c->identity.wanted && i < ELEMS(fds); i++)
         if (fstat(fds[i], &st) == 0 && S_ISFIFO(st.st_mode) &&
             fchown(fds[i], p->c->identity.uid, p->c->identity.gid) != 0)
-            errno = 0; /* we may not; it is open already */
+            errno = 0; /* not permitted; it is already open */
 }
 
 static void become_contained(const struct plan *p)
@@ -164,7 +165,7 @@ static _Noreturn void become_program(const struct plan *p)
     (void)umask(022);
     if (cgroup_enter(p->c->cgroups, p->born_in_group) != 0) /* while still privileged */
         give_up(p, LAUNCH_STAGE_CGROUP);
-    become_contained(p); /* before the line below: who becomes another user is forgotten there */
+    become_contained(p); /* before the line below, which changing the user would undo */
     if (setsid() < 0 || (p->parent && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0))
         give_up(p, LAUNCH_STAGE_SETUP);
     if (p->parent && getppid() != p->parent) /* it died before the line above */
@@ -207,7 +208,7 @@ void launch_explain(const struct container_start *c, const struct launch_failure
     }
 }
 
-/* Waits until the child has either become the program or said why not. */
+/* Waits until the child has become the program or reported why not. */
 static bool wait_for_exec(int report, struct launch_failure *ret)
 {
     ssize_t n;

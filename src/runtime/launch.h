@@ -6,7 +6,8 @@
 
 #include "port/runtime.h"
 
-/* Where a start failed; the texts are launch_explain's. Plain data, for shared memory and pipes. */
+/* Where a start failed; launch_explain has the messages. Plain data, for shared memory and
+ * pipes. */
 enum launch_stage {
     LAUNCH_STAGE_NONE,
     LAUNCH_STAGE_FORK,
@@ -18,35 +19,35 @@ enum launch_stage {
     LAUNCH_STAGE_EXEC
 };
 
-/* Small enough for a pipe to take it in one piece. */
+/* Small enough for an atomic pipe write. */
 struct launch_failure {
     enum launch_stage stage;
     int errnum;
-    char text[1024]; /* of a stage that has more to say than its number */
+    char text[1024]; /* for stages that have more to say than a number */
 };
 
 struct launch_result {
     pid_t pid;           /* of our child; 0 when it could not be started */
-    int exit_code;       /* as a shell would: 127 not found, 126 not runnable, 128 anything else */
+    int exit_code;       /* as in a shell: 127 not found, 126 not executable, 128 anything else */
     const char *message; /* why not, in the arena */
 };
 
-/* What becomes the program's stdout and stderr. */
+/* The program's stdout and stderr. */
 struct launch_pipes {
     int out, err;
 };
 
 struct launch_hooks {
-    /* Called in the forked child before anything else; false: it is not wanted any more. */
+    /* Called first in the forked child; false: it is no longer wanted. */
     bool (*born)(void *arg);
     void *arg;
-    struct launch_failure *failure; /* shared memory: told there, too */
+    struct launch_failure *failure; /* in shared memory: also reported there */
 };
 
-/* In a session of its own, in the container's own world (rootfs.h). Returns when the program runs
- * or cannot. */
-/* Where a program is before it is its user: who may gain no rights enters its folder with its own.
- */
+/* In its own session and the container's own view (rootfs.h). Returns when the program runs or
+ * cannot. */
+/* Where a program starts before it becomes its user: one that cannot gain rights enters its folder
+ * with its own. */
 const char *launch_first_folder(const struct container_start *c);
 
 void launch(const struct container_start *c, const struct launch_pipes *pipes,
@@ -55,7 +56,7 @@ void launch(const struct container_start *c, const struct launch_pipes *pipes,
 void launch_explain(const struct container_start *c, const struct launch_failure *f,
                     struct arena *a, struct launch_result *ret);
 
-/* With descriptors 0, 1 and 2 as they are, in the caller's world, killed when the caller dies. */
+/* With the current descriptors 0, 1 and 2, in the caller's view, killed when the caller dies. */
 enum launch_terminal { LAUNCH_PLAIN, LAUNCH_TERMINAL /* 0 is to be the session's terminal */ };
 void launch_attached(const struct container_start *c, enum launch_terminal terminal,
                      struct arena *a, struct launch_result *ret);

@@ -9,19 +9,19 @@
 #include <time.h>
 
 /*
- * An expression is compiled twice. PCRE2's own limit counts steps from one place of a line on, not
- * of all places together, and a step may read the whole line. So on a short line it is set so low
- * that the line takes some milliseconds at most; where that is not enough, and on longer lines, the
- * other is used, which asks us before each of its items (a fifth as fast). There the time is
- * watched.
+ * An expression is compiled twice. PCRE2's own limit counts the steps from one position in a line,
+ * not from all positions together, and a step may read the whole line. So for short lines it is set
+ * so low that a line takes a few milliseconds at most; where that is not enough, and for longer
+ * lines, the other one is used, which calls us before each of its items (a fifth as fast), and
+ * there the time is watched.
  */
 #define SHORT_LINE_BYTES 1024u
-#define SHORT_LINE_WORK 50000000u /* bytes read by all steps from all places */
+#define SHORT_LINE_WORK 50000000u /* bytes read by all steps from all positions */
 #define STEPS_LIMIT 100000u
 #define HEAP_LIMIT_KIB 4096u
 #define NESTING_LIMIT 100u
 
-/* As the console tells them (console/src/logs/lines.ts). */
+/* The same as in the console (console/src/logs/lines.ts). */
 static const char *const level_patterns[LINE_OTHER] = {
     [LINE_ERROR] = "\\b(?:ERROR|CRITICAL|FATAL)\\b|^Traceback|Error:|Exception:",
     [LINE_WARN] = "\\b(?:WARN|WARNING)\\b|Warning:",
@@ -31,15 +31,15 @@ static const char *const level_patterns[LINE_OTHER] = {
 
 struct line_match {
     pcre2_code *pattern; /* NULL: every line */
-    pcre2_code *watched; /* the same */
-    size_t text_len;     /* of a text; 0: it is an expression */
+    pcre2_code *watched; /* the same, with callouts */
+    size_t text_len;     /* for a text; 0: it is an expression */
     pcre2_code *levels[LINE_OTHER];
     unsigned wanted; /* levels; 0: all */
     pcre2_match_context *limits;
     pcre2_match_data *data;
-    /* of the lines that are tested */
+    /* for the lines being tested */
     const atomic_bool *stop;
-    int64_t step_until_ns, line_until_ns; /* of the thread's CPU time; 0: not looked at yet */
+    int64_t step_until_ns, line_until_ns; /* of the thread's CPU time; 0: not started */
     long tick_ns;
 };
 
@@ -51,8 +51,8 @@ int64_t line_match_cpu_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Before each item of the expression. The thread's own time is asked for only when that of day,
- * which costs next to nothing, has gone on. */
+/* Before each item of the expression. The thread's CPU time is read only when the wall clock, which
+ * costs next to nothing, has advanced. */
 static int watch(pcre2_callout_block *block, void *arg)
 {
     struct line_match *m = arg;
@@ -91,7 +91,7 @@ static pcre2_code *compile(const char *text, uint32_t options, pcre2_compile_con
                       (const char *)why, at, text);
         return NULL;
     }
-    (void)pcre2_jit_compile(re, PCRE2_JIT_COMPLETE); /* without it, it is only slower */
+    (void)pcre2_jit_compile(re, PCRE2_JIT_COMPLETE); /* without JIT it is only slower */
     return re;
 }
 
@@ -177,7 +177,7 @@ static int test(const struct line_match *m, const pcre2_code *re, uint32_t steps
     return 1;
 }
 
-/* Levels behind the last that is wanted need not be told apart. */
+/* Levels after the last wanted one need not be distinguished. */
 static int test_level(const struct line_match *m, const char *text, size_t len)
 {
     size_t at;

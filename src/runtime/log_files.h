@@ -9,12 +9,12 @@ struct log_segments {
     bool found;
 };
 
-/* NAME.RUN.SEGMENT.log? */
+/* Parses NAME.RUN.SEGMENT.log. */
 bool log_segment_parse(const char *file, const char *container, uint32_t *run, uint32_t *segment);
-/* Those of the newest run within these limits ... */
+/* The segments of the newest run within these limits ... */
 struct log_segments log_segments_of(int dir_fd, const char *container, uint32_t least_run,
                                     uint32_t most_run);
-/* ... of the newest run at all, or of the one before it. */
+/* ... or of the newest run of all, or the one before it. */
 struct log_segments log_segments_choose(int dir_fd, const char *container, bool previous);
 /* A descriptor, or a negative errno. */
 int log_segment_open(int dir_fd, const char *container, uint32_t run, uint32_t segment) must_check;

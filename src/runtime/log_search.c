@@ -1,7 +1,7 @@
 /*
- * log_search.c - see log_search.h. Forwards the files are read block by block. Backwards a window
- * is read before the place that was reached, from the beginning of a line on, looked through
- * forwards, and what was found goes out in reverse.
+ * log_search.c - see log_search.h. Forwards, the files are read block by block. Backwards, a window
+ * before the current position is read, starting at a line, searched forwards, and the results are
+ * emitted in reverse.
  */
 #include "runtime/log_search.h"
 
@@ -23,32 +23,32 @@
 #include "runtime/podfolder.h"
 
 #define BLOCK_BYTES (256u * 1024u)
-/* Of a line that is longer only this much is looked at. */
+/* Only this much of a longer line is searched. */
 #define LINE_LIMIT_BYTES (1024u * 1024u)
 #define WINDOW_LIMIT_BYTES (2u * LINE_LIMIT_BYTES)
-#define TEXT_LIMIT_BYTES 8192u  /* of a line that is given ... */
-#define TEXT_BEFORE_BYTES 1024u /* ... before what was found in it */
+#define TEXT_LIMIT_BYTES 8192u  /* of a returned line ... */
+#define TEXT_BEFORE_BYTES 1024u /* ... before the match */
 #define SLICE_BYTES (8u * 1024u * 1024u)
-#define HELD_BYTES (256u * 1024u)              /* not taken yet: then the search waits */
+#define HELD_BYTES (256u * 1024u)              /* not consumed yet: the search then waits */
 #define MADE_LIMIT_BYTES (16u * 1024u * 1024u) /* of one step back, many short lines */
 #define RUNNING_LIMIT 2u                       /* of the pool's threads */
-#define TURN_MS 100                            /* of CPU time: then it is the next one's turn */
+#define TURN_MS 100                            /* of CPU time: then it is another search's turn */
 
 struct place {
     uint32_t segment;
     off_t byte;
 };
 
-/* A line of the program whose last part has not come yet. */
+/* A line of the program whose last part has not been read yet. */
 struct joint {
     struct buf text;
-    size_t length; /* of the line, also of what text has not */
+    size_t length; /* of the line, including what text does not have */
     struct place at;
     char stamp[CRI_STAMP_LEN];
     bool open;
 };
 
-/* A line that was found by a step back. */
+/* A match found by a step back. */
 struct found {
     size_t from, len; /* in made */
     struct place at;
@@ -56,11 +56,11 @@ struct found {
 
 struct log_search {
     struct stream base;
-    struct log_searches *all;       /* NULL: gone before it */
-    struct log_search *prev, *next; /* of those that wait, or work */
+    struct log_searches *all;       /* NULL: already freed */
+    struct log_search *prev, *next; /* among those waiting or running */
     bool queued, busy, broken;
     atomic_bool closed; /* the reader is gone */
-    struct buf out;     /* for the consumer; the rest is the pool thread's while it is busy */
+    struct buf out;     /* for the consumer; the rest belongs to the pool thread while busy */
     size_t out_at;
 
     struct node_log_search options; /* without its text */
@@ -69,8 +69,9 @@ struct log_search {
     char *container, *user;
     int dir_fd, fd;
     struct log_segments files;
-    uint32_t segment; /* of the file that is open */
-    off_t at;         /* forwards: the next byte to read; backwards: what is before it is unread */
+    uint32_t segment; /* of the open file */
+    off_t at;         /* forwards: the next byte to read; backwards: everything before it is
+                       * unread */
     size_t window;    /* backwards */
     struct buf in, made;
     struct joint joints[CRI_STREAMS];
@@ -78,12 +79,12 @@ struct log_search {
     size_t found_len, found_cap;
     int64_t given, count, scanned, total;
     struct place start;
-    struct place reached; /* where another search goes on */
+    struct place reached; /* where the next search continues */
     bool began, full, over;
     int failure; /* a negative errno */
 };
 
-/* --- what is said ----------------------------------------------------------------------- */
+/* --- output ------------------------------------------------------------------------------ */
 
 static void put_place(struct buf *out, const char *name, struct place p)
 {
@@ -114,7 +115,7 @@ static void put_progress(struct log_search *s)
     buf_adds(&s->made, "}\n");
 }
 
-/* Not into the middle of a character. */
+/* Moves back to the start of a character. */
 static size_t whole_before(const char *text, size_t at)
 {
     for (size_t n = 0; n < 3 && at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80; n++)
@@ -167,7 +168,7 @@ static bool remember(struct log_search *s, struct place at, size_t from)
     return true;
 }
 
-/* after: where the next line begins. */
+/* after: start of the next line. */
 static void look_at(struct log_search *s, const struct cri_entry *e, struct place at, size_t length,
                     struct place after)
 {
@@ -235,7 +236,7 @@ static void take_entry(struct log_search *s, const char *line, size_t len, off_t
     look_at(s, &e, j->at, j->length, after);
 }
 
-/* Of what is in data, which is at that byte of the file: how much was whole entries. */
+/* Processes the data at that offset of the file: how much of it was whole entries. */
 static size_t take_entries(struct log_search *s, const char *data, size_t len, off_t byte)
 {
     size_t at = 0;
@@ -271,7 +272,7 @@ static off_t size_of_file(const struct log_search *s)
     return fstat(s->fd, &st) == 0 ? st.st_size : 0;
 }
 
-/* The first entry at or behind a byte: its place, and its stamp. */
+/* The first entry at or after an offset: its position and stamp. */
 static bool next_stamp(const struct log_search *s, off_t byte, off_t *ret,
                        char stamp[CRI_STAMP_LEN])
 {
@@ -295,13 +296,13 @@ static bool next_stamp(const struct log_search *s, off_t byte, off_t *ret,
     return false;
 }
 
-/* Stamps grow, so a time is found by halving. */
+/* Stamps increase, so a time is found by bisection. */
 static off_t find_time(const struct log_search *s, const char *time)
 {
     char stamp[CRI_STAMP_LEN];
     off_t low = 0, high = size_of_file(s), at;
 
-    /* low: before it are only earlier ones; high: the first entry from here on is not earlier */
+    /* low: everything before it is earlier; high: the first entry from here on is not earlier */
     while (low < high) {
         off_t middle = low + (high - low) / 2;
 
@@ -336,7 +337,7 @@ static void seek(struct log_search *s)
                                                 : min_i64(s->from.byte, size_of_file(s));
     } else if (s->from.kind == LOG_PLACE_NONE && s->options.back && open_file(s, s->files.last)) {
         s->at = size_of_file(s);
-    } else if (open_file(s, s->files.first)) { /* or what it was is gone */
+    } else if (open_file(s, s->files.first)) { /* or the file is gone */
         s->at = 0;
     }
 }
@@ -357,7 +358,7 @@ static void begin(struct log_search *s)
 
 /* --- forwards --------------------------------------------------------------------------- */
 
-/* Everything was read: another search goes on behind the last line that is whole. */
+/* Everything was read: the next search continues after the last complete line. */
 static void end_forward(struct log_search *s)
 {
     s->over = true;
@@ -411,7 +412,7 @@ static size_t step_forward(struct log_search *s)
 
 /* --- backwards -------------------------------------------------------------------------- */
 
-/* Where a line begins for certain: behind an entry that ends one. 0: nowhere. */
+/* A certain start of a line: after an entry that ends one. 0: none. */
 static size_t line_start(const char *data, size_t len)
 {
     const char *end = memchr(data, '\n', len);
@@ -444,7 +445,7 @@ static void put_found(struct log_search *s, struct buf *lines)
     s->over = s->over || (s->full && !s->options.count);
 }
 
-/* What is between two bytes of the file, both at the beginning of lines. */
+/* Searches between two offsets of the file, both at the start of lines. */
 static void search_window(struct log_search *s, const char *data, size_t len, off_t byte)
 {
     struct buf made = s->made, lines;
@@ -488,7 +489,7 @@ static size_t step_back(struct log_search *s)
     }
     start = from > 0 ? line_start(room, len) : 0;
     if (from > 0 && start == 0 && s->window < WINDOW_LIMIT_BYTES) {
-        s->window *= 2; /* within a long line */
+        s->window *= 2; /* inside a long line */
         return len;
     }
     search_window(s, room + start, len - start, from + (off_t)start);
@@ -540,7 +541,7 @@ static void search_free(struct log_search *s)
     free(s);
 }
 
-/* Those who wait longest, as many as may work at once. */
+/* Starts those that waited longest, as many as may run at once. */
 static void start_next(struct log_searches *all)
 {
     while (all->running < RUNNING_LIMIT && all->waiting) {
@@ -558,7 +559,7 @@ static void start_next(struct log_searches *all)
     }
 }
 
-/* As soon as it is its turn, if the reader takes what was found. */
+/* Queues it, if the reader consumes what was found. */
 static void go_on(struct log_search *s)
 {
     if (s->busy || s->queued || s->over || s->broken || s->out.len - s->out_at >= HELD_BYTES)

@@ -1,7 +1,7 @@
 /*
- * log_search.h - looks for lines in a container's log, from one of its places on or back
- * (port/node.h has what comes of it). On pool threads, some megabytes at a time: a log of any size
- * takes a bounded piece of memory and never the loop.
+ * log_search.h - searches a container's log, forwards or backwards from a position (port/node.h has
+ * the format of results). Runs on pool threads, some megabytes at a time: a log of any size takes
+ * bounded memory and never blocks the loop.
  */
 #ifndef MUSTER_RUNTIME_LOG_SEARCH_H
 #define MUSTER_RUNTIME_LOG_SEARCH_H
@@ -11,7 +11,7 @@
 
 #define LOG_SEARCHES_LIMIT 32u /* open at once */
 
-/* All searches of one place: so many work at once, the others wait for their turn. */
+/* All searches of one node: a limited number run at once, the others take turns. */
 struct log_searches {
     struct loop *loop;
     struct log_search *open[LOG_SEARCHES_LIMIT]; /* NULL: a free place */
@@ -20,11 +20,10 @@ struct log_searches {
     struct log_search *working;
 };
 
-/* Their streams are closed, and all of this is going; who is at work ends by itself, on the loop.
- */
+/* Their streams are closed and this is being freed; running ones end by themselves, on the loop. */
 void log_searches_end(struct log_searches *all);
 
-/* What can be said before it is known whose log it is: of the expression, and of too many. */
+/* What can be checked before the log is known: the expression, and the number of searches. */
 int log_search_check(const struct log_searches *all, const struct node_log_search *s,
                      struct err *err) must_check;
 /* pod_root: a folder with pods' folders. The stream is freed by its close. */

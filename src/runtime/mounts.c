@@ -33,22 +33,21 @@ int mounts_unshare_as(uint32_t uid, uint32_t gid, int more)
     (void)snprintf(gids, sizeof(gids), "%u %u 1\n", gid, getegid());
     if (unshare(CLONE_NEWUSER | more) != 0)
         return -errno;
-    /* Without "deny" the group map may not be written; kernels before 3.19 have no such file. */
+    /* Without "deny" the group map cannot be written; kernels before 3.19 have no such file. */
     (void)write_file("/proc/self/setgroups", "deny");
     if (!write_file("/proc/self/uid_map", uids) || !write_file("/proc/self/gid_map", gids))
         return -errno;
     return 0;
 }
 
-/* Async-signal-safe but for snprintf, which allocates nothing for these formats: it runs in a
- * forked child of a process with threads. */
+/* Async-signal-safe except for snprintf, which does not allocate for these formats: it runs in a
+ * forked child of a threaded process. */
 static const char *enter(const char *hosts_path, const char *hostname)
 {
     if (unshare(OWN_NAMESPACES) != 0 &&
         mounts_unshare_as(geteuid(), getegid(), OWN_NAMESPACES) != 0)
         return "no mount namespace";
-    /* What the machine mounts or unmounts later still reaches the pod, nothing goes the other way.
-     */
+    /* Later mounts and unmounts on the machine still reach the pod, but not the other way round. */
     if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
         return "cannot detach from the machine's mounts";
     if (mount(hosts_path, HOSTS, NULL, MS_BIND, NULL) != 0)
@@ -98,9 +97,9 @@ bool mounts_probe(void)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* --- why not --- */
+/* --- obstacles --- */
 
-/* Where systems switch off user namespaces for ordinary users, and the value that does. */
+/* Settings that disable user namespaces for ordinary users, and the value that does. */
 static const struct {
     const char *path, *off, *words;
 } switches[] = {
@@ -131,6 +130,8 @@ static bool file_says(const char *path, const char *value)
 
 const char *mounts_obstacle(void)
 {
+    if (access(HOSTS, F_OK) != 0)
+        return "this machine has no " HOSTS ", onto which a pod's own is mounted; create it";
     for (size_t i = 0; i < ELEMS(switches); i++)
         if (file_says(switches[i].path, switches[i].off))
             return switches[i].words;

@@ -1,5 +1,5 @@
-/* notify.c - see notify.h. The kernel has one watch per folder and descriptor, however many asked:
- * the users of a folder share it and each gets what its own mask says. */
+/* notify.c - see notify.h. The kernel has one watch per folder and descriptor, however many
+ * requests: the users of a folder share it and each gets the events of its own mask. */
 #include "runtime/notify.h"
 
 #include <errno.h>
@@ -22,11 +22,11 @@ struct notify {
     struct hub *hub;
     int wd;
     uint32_t mask;
-    notify_fn *fn; /* NULL: stopped while events are being given out */
+    notify_fn *fn; /* NULL: stopped while events are delivered */
     void *arg;
 };
 
-/* One per loop, in practice one; touched on the loop's thread only. */
+/* One per loop, in practice one; loop thread only. */
 static struct hub *hubs;
 
 static void hub_free(struct hub *h)

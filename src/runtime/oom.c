@@ -1,8 +1,8 @@
 /*
  * oom.c - see oom.h. Both cgroup versions are read: memory.events of v2, memory.oom_control of v1.
- * A container's own group answers for itself, and for its children too. Where pods have no groups
- * of their own, ours is shared with other pods; the machine's count (/proc/vmstat) includes those
- * of all cgroups, so an unchanged counter means no OOM kill.
+ * A container's own group counts for itself and its children. Without groups, ours is shared with
+ * other pods; the machine's count (/proc/vmstat) includes all cgroups, so if it is unchanged there
+ * was no OOM kill.
  */
 #include "runtime/oom.h"
 
@@ -19,7 +19,7 @@
 #define PATH_BYTES 4096
 #define LINE_BYTES 4096
 
-/* The number after "oom_kill " in a file of such lines; -1 when there is none. */
+/* The number after "oom_kill " in such a file; -1 when there is none. */
 static int64_t read_count(const char *path)
 {
     FILE *f = fopen(path, "re");
@@ -35,7 +35,7 @@ static int64_t read_count(const char *path)
     return count;
 }
 
-/* One line of /proc/self/cgroup, "7:memory:/path" or "0::/path": where its counter is. */
+/* The path of the counter for one line of /proc/self/cgroup, "7:memory:/path" or "0::/path". */
 static bool counter_path(const char *root, const char *line, char path[PATH_BYTES])
 {
     const char *names = strchr(line, ':');
@@ -107,7 +107,7 @@ const char *oom_words(struct arena *a, struct oom_count before, struct oom_count
 
 /* --- a container's own group --- */
 
-/* Kills in the container's groups; -1: no group counts them. */
+/* Kills in the container's groups; -1: not counted. */
 static int64_t group_kills(const char *const *folders)
 {
     static const char *const files[] = {"memory.events", "memory.oom_control"};
@@ -157,12 +157,12 @@ bool oom_explain_end(struct arena *a, const struct container_start *c, int64_t b
     return true;
 }
 
-/* --- the supervisors themselves --- */
+/* --- protecting the supervisors --- */
 
 #define SCORE_FILE "/proc/self/oom_score_adj"
 #define SCORE_NEVER "-1000"
 
-static char score_before[16]; /* "": it is as it was */
+static char score_before[16]; /* "": unchanged */
 
 static bool write_score(const char *text)
 {

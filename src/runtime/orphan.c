@@ -14,7 +14,7 @@
 
 #include "runtime/proc.h"
 
-/* As <linux/pidfd.h> of Linux 6.15 has them; Debian 12's is older. */
+/* From <linux/pidfd.h> of Linux 6.15; Debian 12's is older. */
 struct pidfd_info {
     uint64_t mask;
     uint64_t cgroup;
@@ -53,8 +53,8 @@ bool orphan_is_told(void)
     return told;
 }
 
-/* Its init may be slow, or never reap anything: then /proc tells, to those who may know. The code
- * reads 0 to others; whether we are one of them, the link beside it says by its error. */
+/* init may be slow, or never reap: then /proc has the status, for those permitted to see it. Others
+ * read 0; the error of the link next to it tells whether we are permitted. */
 static bool zombie_status(int pid_fd, pid_t pid, int *ret_status)
 {
     struct proc_stat stat;
@@ -63,7 +63,7 @@ static bool zombie_status(int pid_fd, pid_t pid, int *ret_status)
     (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     if (readlink(path, target, sizeof(target)) >= 0 || errno != ENOENT ||
         proc_stat_read(pid, &stat) != 0 || stat.state != 'Z' ||
-        pidfd_send_signal(pid_fd, 0, NULL, 0) != 0) /* reaped: the number may be another's */
+        pidfd_send_signal(pid_fd, 0, NULL, 0) != 0) /* already reaped: the pid may be reused */
         return false;
     *ret_status = stat.exit_status;
     return true;
@@ -76,13 +76,13 @@ bool orphan_status(int pid_fd, pid_t pid, int *ret_status)
     return reaped_status(pid_fd, ret_status) || zombie_status(pid_fd, pid, ret_status);
 }
 
-/* --- kernels that do not tell --- */
+/* --- kernels before 6.15 --- */
 
 int orphan_trace(int pid_fd, pid_t pid)
 {
     if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) != 0)
         return -errno;
-    /* Another program's pid by now? Then it is traced in vain and does not notice. */
+    /* The pid may have been reused: then that process is traced in vain and does not notice. */
     return pidfd_send_signal(pid_fd, 0, NULL, 0) == 0 ? 0 : -errno;
 }
 
@@ -103,7 +103,7 @@ void orphan_go_on(pid_t pid)
     if (event == 0)
         (void)ptrace(PTRACE_CONT, pid, NULL, (void *)(intptr_t)signum);
     else if (stops(signum))
-        (void)ptrace(PTRACE_LISTEN, pid, NULL, NULL); /* it stays stopped, as it was told to */
+        (void)ptrace(PTRACE_LISTEN, pid, NULL, NULL); /* it stays stopped, as requested */
     else
         (void)ptrace(PTRACE_CONT, pid, NULL, NULL);
 }

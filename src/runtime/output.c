@@ -1,11 +1,11 @@
 /*
  * output.c - see output.h.
  *
- * A read that is killed loses count: bytes have left the pipe and nobody knows how many. So they
- * are first spliced into a second pipe that only the group writes: what is missing there of the
- * number we noted is in the block's memory. The block stays there until a log state that contains
- * it (by its number) has become the one that counts; a new worker makes the same step again, with
- * the same stamp, to the same place of the file.
+ * If a process is killed in a read, bytes have left the pipe and it is unknown how many. So they
+ * are first spliced into a second pipe that only the group writes: the difference to the recorded
+ * number is in the block's memory. The block stays there until a log state that contains it (by its
+ * number) is the valid one; a new worker repeats the same step, with the same stamp, at the same
+ * position of the file.
  */
 #include "runtime/output.h"
 
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Once no writer is known, at most one pipe's capacity is still read. */
+/* Once no writer is left, at most one pipe's capacity is still read. */
 #define DRAIN_MOVES 32
 
 static struct group_slot *slot_of(const struct output *o)
@@ -87,7 +87,7 @@ void output_begin_run(struct output *o, uint32_t run)
 
 /* --- one block --- */
 
-/* The block is whole in memory. */
+/* The block is completely in memory. */
 static void write_block(struct output *o)
 {
     struct group_memory *m = o->group->memory;
@@ -107,7 +107,7 @@ static void write_block(struct output *o)
     m->len = 0;
 }
 
-/* Reads what is still in the staging pipe to the end of the block. */
+/* Reads the rest of the block from the staging pipe. */
 static void read_staged(struct group *g, uint32_t have)
 {
     struct group_memory *m = g->memory;

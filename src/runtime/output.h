@@ -16,14 +16,14 @@ struct output {
 
 void output_init(struct output *o, struct group *g, size_t container);
 void output_release(struct output *o);
-/* A new run begins; called again for the same run it changes nothing. */
+/* Starts a new run; idempotent for the same run. */
 void output_begin_run(struct output *o, uint32_t run);
-/* Moves what a pipe has, at most a block. false when there was nothing. */
+/* Moves what a pipe has, at most a block. False when there was nothing. */
 bool output_move(struct output *o, enum cri_stream s);
-/* The program and all it left behind are gone: everything is read, unfinished lines are ended. */
+/* The program and all its leftovers are gone: reads everything, ends unfinished lines. */
 void output_end(struct output *o);
 const struct group_log *output_log(const struct output *o);
-/* Finishes what a worker that was killed had in hand. all: one per container. */
+/* Completes what a killed worker was doing. all: one per container. */
 void output_recover(struct group *g, struct output *all);
 
 #endif

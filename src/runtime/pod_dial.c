@@ -14,7 +14,7 @@
 #include "runtime/proc.h"
 
 #define WAIT_MS 5000
-#define POD_NAME_SIZE 256 /* longer names there are not */
+#define POD_NAME_SIZE 256 /* longer names do not exist */
 
 struct pod_dial {
     char dir[PATH_MAX];
@@ -28,7 +28,7 @@ struct pod_dial {
 
 /* --- on the pool thread ------------------------------------------------------------------ */
 
-/* A number of a moment ago is a process of the pod only with its start time. */
+/* A pid from a moment ago is the pod's only with its start time. */
 static void add_root(struct pod_members *m, int64_t pid, int64_t start_ticks)
 {
     struct proc_stat stat;
@@ -42,8 +42,8 @@ static void find_roots(struct pod_members *m, const struct pod_record *record)
     struct proc_stat worker;
 
     add_root(m, record->pid, record->start_ticks);
-    /* Its parent has what the worker's predecessors started; not when the parent is the machine's
-     * first process, which descends() does not count. */
+    /* Its parent has what the worker's predecessors started; unless that is the machine's init,
+     * which descends() does not count. */
     if (m->roots_len == 1 && proc_stat_read(m->roots[0], &worker) == 0 &&
         worker.parent == record->keeper_pid && worker.parent > 1)
         m->roots[m->roots_len++] = worker.parent;

@@ -1,6 +1,6 @@
 /*
- * pod_dial.h - a connection to a port of one pod of this machine (pod_port.h), made on a pool
- * thread. Loop thread only.
+ * pod_dial.h - connects to a port of a pod on this machine (pod_port.h), on a pool thread. Loop
+ * thread only.
  */
 #ifndef MUSTER_RUNTIME_POD_DIAL_H
 #define MUSTER_RUNTIME_POD_DIAL_H
@@ -10,10 +10,10 @@
 
 struct pod_dial;
 
-/* As dial of port/node.h. */
+/* Like dial in port/node.h. */
 struct pod_dial *pod_dial_start(struct loop *l, const char *pod_root, const struct node_pod *pod,
                                 unsigned port, node_dial_fn *fn, void *arg) must_check;
-/* fn is not called any more. NULL-safe. */
+/* fn will not be called. NULL-safe. */
 void pod_dial_cancel(struct pod_dial *d);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * pod_port.c - see pod_port.h.
  *
- * The kernel tells which sockets listen and their inodes (sock_diag, where it has that, else
- * /proc/net/tcp); /proc/PID/fd tells who holds an inode.
- * Only a process of the same user can share a port that is listened on, so sockets that are
- * the pod's before and after were the pod's when the connection was made.
+ * The kernel reports listening sockets with their inodes (by sock_diag, else /proc/net/tcp);
+ * /proc/PID/fd shows which process holds an inode. Only a process of the same user can share a
+ * listened-on port, so sockets that are the pod's before and after were the pod's when the
+ * connection was made.
  */
 #include "runtime/pod_port.h"
 
@@ -29,17 +29,17 @@
 #include "runtime/podfolder.h"
 #include "runtime/proc.h"
 
-#define LISTENERS_LIMIT 64u /* of one port */
+#define LISTENERS_LIMIT 64u /* per port */
 #define ANCESTORS_LIMIT 256u
 #define STATE_LISTEN 0x0a
 
-/* Sockets that take connections to one address and port. */
+/* Sockets that accept connections to one address and port. */
 struct listeners {
     uint64_t inodes[LISTENERS_LIMIT];
     bool held[LISTENERS_LIMIT]; /* by the pod */
     size_t len;
     bool too_many;
-    pid_t holder; /* the last process that was seen to hold one */
+    pid_t holder; /* the last process seen to hold one */
 };
 
 bool pod_port_from_proc;
@@ -47,10 +47,10 @@ bool pod_port_from_proc;
 struct search {
     const struct pod_members *members;
     struct listeners *listeners;
-    const char *mark; /* of the pod, in its processes' environment */
+    const char *mark; /* the pod's, in its processes' environment */
 };
 
-/* --- who listens ------------------------------------------------------------------------- */
+/* --- finding listeners ------------------------------------------------------------------- */
 
 static void add_listener(struct listeners *l, uint64_t inode)
 {
@@ -63,14 +63,15 @@ static void add_listener(struct listeners *l, uint64_t inode)
         l->inodes[l->len++] = inode;
 }
 
-/* Whether a socket bound to the address takes what goes to the loopback of family. */
+/* Whether a socket bound to the address accepts connections to the loopback of family. */
 static bool takes(const struct in6_addr *address, size_t words, int family)
 {
     struct in_addr v4;
 
     if (words == 4 && family == AF_INET6)
         return IN6_IS_ADDR_UNSPECIFIED(address) || IN6_IS_ADDR_LOOPBACK(address);
-    if (words == 4 && IN6_IS_ADDR_UNSPECIFIED(address)) /* mostly for IPv4 too, one cannot see it */
+    if (words == 4 && IN6_IS_ADDR_UNSPECIFIED(address)) /* usually for IPv4 too, but that is not
+                                                         * visible */
         return true;
     if (words == 4 && !IN6_IS_ADDR_V4MAPPED(address))
         return false;
@@ -79,8 +80,8 @@ static bool takes(const struct in6_addr *address, size_t words, int family)
            (v4.s_addr == htonl(INADDR_ANY) || v4.s_addr == htonl(INADDR_LOOPBACK));
 }
 
-/* Asks for the listening sockets alone: the table below has all there are, thousands at times.
- * False: this kernel does not say, or not the whole of it. */
+/* Requests only listening sockets: the table below has all of them, at times thousands. False: this
+ * kernel does not report them, or not completely. */
 static bool ask_kernel(int table, int family, unsigned port, struct listeners *l)
 {
     struct {
@@ -122,7 +123,7 @@ static bool ask_kernel(int table, int family, unsigned port, struct listeners *l
     return whole;
 }
 
-/* An address as the kernel prints it: words of eight digits, each as it lies in memory. */
+/* An address as the kernel prints it: words of eight digits, in memory order. */
 static bool read_words(const char *text, size_t words, struct in6_addr *ret)
 {
     for (size_t i = 0; i < words; i++) {
@@ -148,7 +149,7 @@ static void read_table(const char *path, size_t words, int family, unsigned port
         unsigned at, state;
         uint64_t inode;
 
-        if (!strstr(line, wanted)) /* most lines; reading them whole takes longer */
+        if (!strstr(line, wanted)) /* most lines; parsing them all takes longer */
             continue;
         local = local ? local + 1 + strspn(local + 1, " ") : "";
         if (strcspn(local, ":") == 8 * words && read_words(local, words, &address) &&
@@ -174,7 +175,7 @@ static void find_listeners(int family, unsigned port, struct listeners *l)
     read_table("/proc/net/tcp6", 4, family, port, l);
 }
 
-/* --- whose they are ---------------------------------------------------------------------- */
+/* --- finding their owners ---------------------------------------------------------------- */
 
 static bool all_held(const struct listeners *l)
 {
@@ -275,7 +276,7 @@ static bool are_the_pods(const struct pod_members *m, struct listeners *l)
         if (groups && *groups)
             look_into_group(l, *groups);
     }
-    for (size_t i = 0; i < m->roots_len && !all_held(l); i++) /* mostly it is one of them */
+    for (size_t i = 0; i < m->roots_len && !all_held(l); i++) /* usually it is one of them */
         look_into(l, m->roots[i]);
     (void)snprintf(mark, sizeof(mark), POD_ENV_UID "=%s", m->pod->uid);
     if (!all_held(l))
@@ -344,7 +345,7 @@ int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms,
     fd = dial(family, port, timeout_ms);
     if (fd < 0)
         return fd;
-    if (ret_token) /* before the second look: who holds the socket then is who was asked */
+    if (ret_token) /* before the second check: the holder then is the process that was read */
         proc_env(before.holder, NODE_TOKEN_VARIABLE, ret_token, NODE_TOKEN_SIZE);
     find_listeners(family, port, &after);
     if (same_sockets(&before, &after) && are_the_pods(m, &after)) {
@@ -359,7 +360,7 @@ int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms,
 const char *pod_port_problem(int error)
 {
     return error == -ECONNREFUSED ? "Connection refused: no process of the pod listens on it"
-           : error == -EPERM ? "a program that is not the pod's listens on it, which is not asked"
-           : error == -ETIMEDOUT ? "no connection in time"
-                                 : strerror(-error);
+           : error == -EPERM      ? "a program outside the pod listens on it"
+           : error == -ETIMEDOUT  ? "no connection in time"
+                                  : strerror(-error);
 }

@@ -1,5 +1,5 @@
-/* podfolder.c - see podfolder.h. Everything goes through the folder's descriptor, so that it also
- * holds while the folder is moved aside. */
+/* podfolder.c - see podfolder.h. Everything uses the folder's descriptor, so that it also works
+ * while the folder is moved. */
 #include "runtime/podfolder.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define ARGV_LIMIT 65536u
 #define ROOM_FOR_NEXT ".room"
-#define READ_TRIES 10 /* of a file that is replaced meanwhile */
+#define READ_TRIES 10 /* for a file that is replaced meanwhile */
 
 bool pod_name_is_safe(const char *name)
 {
@@ -45,7 +45,7 @@ static int write_spare(int dir_fd, const char *spare, const char *data, size_t l
     return rc;
 }
 
-/* The file that was there becomes the next one's place: a full disk has room for no other. */
+/* The replaced file becomes the spare for the next write: a full disk has no room for another. */
 static int put_in_place(int dir_fd, const char *spare, const char *name)
 {
     return renameat2(dir_fd, spare, dir_fd, name, RENAME_EXCHANGE) == 0 ||
@@ -88,8 +88,8 @@ void pod_file_give_up_room(int dir_fd, const char *name)
     (void)unlinkat(dir_fd, spare_name(spare, name), 0);
 }
 
-/* -EAGAIN when it was replaced meanwhile: the file that was opened is then the spare, into which
- * the next version is written. */
+/* -EAGAIN when it was replaced meanwhile: the opened file is then the spare, into which the next
+ * version is written. */
 static int check_in_place(int dir_fd, const char *name, const struct stat *opened)
 {
     struct stat now;
@@ -277,7 +277,7 @@ int pod_record_write(int dir_fd, const struct pod_record *s, enum pod_durability
     if (s->run.notes_len > 0)
         notes_to_json(&a, json_make_array(&a, v, "notes"), &s->run);
     json_write(&text, v);
-    if (first) /* before anybody can read that the pod runs: the disk may be full right then */
+    if (first) /* before the pod can be seen running: the disk may be full right then */
         take_room(dir_fd, ROOM_FOR_NEXT);
     if (!arena_failed(&a) && !text.failed)
         rc = pod_file_write(dir_fd, POD_FILE_STATE, text.data, text.len, durability);

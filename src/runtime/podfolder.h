@@ -17,8 +17,7 @@
 #include "base/json.h"
 #include "port/runtime.h"
 
-/* Beside the folder that holds the pods: <POD_LOGS_FOLDER>/<namespace>/<name>/<uid>, of pods that
- * are gone. */
+/* Next to the folder of pods: <POD_LOGS_FOLDER>/<namespace>/<name>/<uid>, for removed pods. */
 #define POD_LOGS_FOLDER "logs"
 
 #define POD_FILE_RUN "run.json"
@@ -27,10 +26,10 @@
 #define POD_FILE_STATE "state.json"
 #define POD_FILE_STOP "stop.json"
 #define POD_FILE_EXECUTED "executed"
-/* No container can have this name: theirs begin with a letter or digit. */
+/* Cannot clash: container names start with a letter or digit. */
 #define POD_FILE_SUPERVISOR_LOG ".supervisor.log"
 
-/* Every process of a pod has these in its environment: how what a dead supervisor left behind is
+/* In the environment of every process of a pod: how the leftovers of a dead supervisor are
  * found. */
 #define POD_ENV_UID "MUSTER_POD_UID"
 #define POD_ENV_CONTAINER "MUSTER_CONTAINER"
@@ -39,24 +38,25 @@
 /* For one pod's state or start record with all its strings. */
 #define POD_ARENA_LIMIT_BYTES (32u * 1024u * 1024u)
 
-/* What state.json holds. The worker alone writes it; one that takes another's place does so first
- * of all, so that the two it names are those that live, but for the moment in which one that was
- * killed is replaced. The last record is the keeper's, which has no worker any more. */
+/* The contents of state.json. Only the worker writes it; a new worker does so first of all, so that
+ * the two processes it names are alive, except while a killed one is being replaced. The last
+ * record is the keeper's, when there is no worker any more. */
 struct pod_record {
     struct pod_run run;       /* alive is not stored: the lock tells */
-    int64_t pid, start_ticks; /* of the supervisor's worker; when final, its keeper */
+    int64_t pid, start_ticks; /* of the worker; when final, of the keeper */
     int64_t keeper_pid;
     bool final; /* nothing will change any more */
 };
 
-/* A name that is one plain file name: no way out of the folder. */
+/* Whether a name is a plain file name that cannot leave the folder. */
 bool pod_name_is_safe(const char *name);
 
-/* Small files of the folder dir_fd. durable: on disk before it returns. */
+/* Small files in dir_fd. durable: on disk before it returns. */
 enum pod_durability { POD_NOT_SYNCED, POD_SYNCED };
 int pod_file_write(int dir_fd, const char *name, const char *data, size_t len,
                    enum pod_durability durability) must_check;
-/* A first write of a small file will succeed on a full disk; later ones of about one length do. */
+/* Makes sure that the first write of a small file succeeds on a full disk; later ones of similar
+ * length do. */
 void pod_file_keep_room(int dir_fd, const char *name);
 void pod_file_give_up_room(int dir_fd, const char *name);
 struct json *pod_file_read_json(int dir_fd, const char *name, struct arena *a,
@@ -64,31 +64,31 @@ struct json *pod_file_read_json(int dir_fd, const char *name, struct arena *a,
 
 int pod_record_write(int dir_fd, const struct pod_record *s,
                      enum pod_durability durability) must_check;
-/* Whether ROOT/UID is the folder of the pod of that name: a UID alone says nothing about whose. */
+/* Whether ROOT/UID is the folder of the pod of that name: a UID alone does not say whose it is. */
 bool pod_folder_is_of(struct arena *a, const char *root, const char *uid, const char *ns,
                       const char *name);
 /* -ENOENT when there is none yet. Strings are in the arena. */
 int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret,
                     struct err *err) must_check;
-/* NULL: it has no container of that name. */
+/* NULL: no container of that name. */
 const struct container_state *pod_record_container(const struct pod_record *s, const char *name);
 
 struct json *pod_start_to_json(struct arena *a, const struct pod_start *p);
 int pod_start_from_json(struct arena *a, const struct json *v, struct pod_start *ret,
                         struct err *err) must_check;
 
-/* The lock file's descriptor, with the lock (-EAGAIN when someone else has it). */
+/* The lock file's descriptor, locked (-EAGAIN when it is taken). */
 int pod_lock_take(int dir_fd) must_check;
-/* Asks without taking: a taken lock, even for a moment, could turn a starting supervisor away. */
+/* Checks without taking it: taking it, even for a moment, could turn a starting supervisor away. */
 bool pod_lock_is_held(int dir_fd);
-/* Under the lock. -EEXIST when it was made before. */
+/* Under the lock. -EEXIST when it was already marked. */
 int pod_mark_started(int dir_fd) must_check;
 bool pod_is_started(int dir_fd);
-/* What runs beside the pod's own programs is not the supervisor's child: it must look for it. */
+/* Commands run in the pod are not the supervisor's children: it must search for them. */
 int pod_mark_executed(int dir_fd) must_check;
 bool pod_is_executed(int dir_fd);
 
-/* The environment and the two marks by which a container's processes are known. */
+/* The environment plus the two marks that identify a container's processes. */
 const char *const *pod_marked_env(struct arena *a, const char *const *env, const char *uid,
                                   const char *container);
 

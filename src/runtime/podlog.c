@@ -1,8 +1,8 @@
 /*
- * podlog.c - see podlog.h. Reads at most one block per call, so that a log of any size holds up
- * nobody: first, if asked for a tail, backwards block by block until enough line ends are counted;
- * then forwards, from file to file. Everything goes through descriptors: a pod removed meanwhile
- * can be read to its end.
+ * podlog.c - see podlog.h. Reads at most one block per call, so that a log of any size blocks
+ * nothing: for a tail first backwards, block by block, until enough line ends are counted; then
+ * forwards, from file to file. Everything uses descriptors, so that a pod removed meanwhile can be
+ * read to its end.
  */
 #include "runtime/podlog.h"
 
@@ -21,19 +21,19 @@
 #include "runtime/podfolder.h"
 
 #define BLOCK_BYTES 65536u
-/* An entry is read whole: our own are far smaller. */
+/* An entry is read completely: our own are far smaller. */
 #define ENTRY_LIMIT_BYTES (1024u * 1024u)
-/* Parts of one line are joined up to here; a longer line comes in pieces. */
+/* Parts of one line are joined up to this size; a longer line comes in pieces. */
 #define LINE_LIMIT_BYTES (4u * 1024u * 1024u)
-/* The log was closed and yet the supervisor seems alive: it is just going. */
+/* The log was closed and yet the supervisor seems alive: it is just exiting. */
 #define END_RECHECK_MS 100
 
 enum phase { PHASE_WAIT, PHASE_TAIL, PHASE_READ, PHASE_END };
 
-/* A line of the program whose last part has not come yet. */
+/* A line of the program whose last part has not been read yet. */
 struct joint {
     struct buf text;
-    bool open; /* its beginning was put out already, or is in text */
+    bool open; /* its start was already emitted, or is in text */
 };
 
 struct podlog {
@@ -42,16 +42,16 @@ struct podlog {
     struct node_log_options options;
     char since[TIME_TEXT_SIZE]; /* stamps compare as text; "": from the start */
     char *container;
-    uint32_t run, segment; /* of the file that is open */
+    uint32_t run, segment; /* of the open file */
     int dir_fd, fd;
     struct notify *notify;
     struct clock_timer *end_timer, *again_timer;
     enum phase phase;
-    off_t at;        /* next byte to read; PHASE_TAIL: everything from here on was looked at */
-    off_t tail_from; /* PHASE_TAIL: where the entry last found begins ... */
+    off_t at;              /* next byte to read; PHASE_TAIL: everything from here on was examined */
+    off_t tail_from;       /* PHASE_TAIL: start of the last entry found ... */
     uint32_t tail_segment; /* ... in which file */
     int64_t tail_left;     /* PHASE_TAIL: line ends still to be found */
-    struct buf in;         /* an entry's beginning */
+    struct buf in;         /* a partial entry */
     struct joint joints[CRI_STREAMS];
     struct buf out;
     size_t out_at;
@@ -59,7 +59,7 @@ struct podlog {
     bool ended;         /* nothing will be appended any more */
 };
 
-/* --- when is it over? --- */
+/* --- has it ended? --- */
 
 static bool has_ended(const struct podlog *p)
 {
@@ -102,7 +102,7 @@ static bool has_next_segment(const struct podlog *p)
                      0) == 0;
 }
 
-/* The file after this one; for a reader that was too slow, the oldest that is left. */
+/* The file after this one; for a slow reader, the oldest that is left. */
 static bool open_next_segment(struct podlog *p)
 {
     struct log_segments s;
@@ -153,7 +153,7 @@ static void on_again_timer(void *arg)
     stream_ready(&p->base);
 }
 
-/* More can be done at once, but others come first. */
+/* More could be done at once, but others come first. */
 static ssize_t yield(struct podlog *p)
 {
     if (!p->again_timer)
@@ -168,7 +168,7 @@ static void start_reading(struct podlog *p, uint32_t segment, off_t at)
     p->at = at;
     p->phase = PHASE_READ;
     if (segment != p->segment && !open_segment(p, segment))
-        p->at = 0; /* it was taken away just now: what is left begins here */
+        p->at = 0; /* it was just removed: what is left starts here */
 }
 
 static void start_tail(struct podlog *p)
@@ -185,8 +185,8 @@ static void start_tail(struct podlog *p)
     p->phase = PHASE_TAIL;
 }
 
-/* An entry that begins at offset. An F entry ends a line: the one after the wanted number of them,
- * counted from the end, is where reading starts. */
+/* An entry at offset. An F entry ends a line: reading starts after the wanted number of them,
+ * counted from the end. */
 static bool count_entry(struct podlog *p, const char *entry, size_t len, off_t offset)
 {
     struct cri_entry e;
@@ -200,7 +200,7 @@ static bool count_entry(struct podlog *p, const char *entry, size_t len, off_t o
     return false;
 }
 
-/* At the beginning of a file: on to the end of the one before it, or that was all. */
+/* At the start of a file: continue at the end of the previous one, if any. */
 static void step_to_older(struct podlog *p)
 {
     struct stat st;
@@ -211,7 +211,7 @@ static void step_to_older(struct podlog *p)
         start_reading(p, p->tail_segment, p->tail_from);
 }
 
-/* One block further back; a header may reach into the block after it. */
+/* One block further back; a header may extend into the block after it. */
 static int step_back(struct podlog *p)
 {
     char block[BLOCK_BYTES + CRI_HEADER_LEN];
@@ -338,7 +338,7 @@ static void finish(struct podlog *p)
     p->phase = PHASE_END;
 }
 
-/* At the end of the file, or before there is one. true: look again. */
+/* At the end of the file, or before there is one. True: try again. */
 static bool at_end(struct podlog *p)
 {
     if (!p->options.follow || p->ended) {
@@ -349,7 +349,7 @@ static bool at_end(struct podlog *p)
     return p->ended;
 }
 
-/* What is behind a place; in place of a file that is gone, the oldest that is left. */
+/* Starts at a position; if its file is gone, at the oldest that is left. */
 static void start_at(struct podlog *p, const struct log_segments *s)
 {
     const struct node_log_place *from = &p->options.from;
@@ -375,7 +375,7 @@ static void open_file(struct podlog *p)
         start_at(p, &s);
 }
 
-/* At the end of a file. false: there is nothing behind it yet. */
+/* At the end of a file. False: there is nothing after it yet. */
 static bool go_on(struct podlog *p)
 {
     ssize_t n;
@@ -383,7 +383,7 @@ static bool go_on(struct podlog *p)
     if (!has_next_segment(p) &&
         log_segments_of(p->dir_fd, p->container, p->run, p->run).last <= p->segment)
         return false;
-    n = step_forward(p); /* what was written after we looked, before the next file was made */
+    n = step_forward(p); /* what was written after we checked, before the next file was created */
     if (n > 0)
         return true;
     return n == 0 && open_next_segment(p);

@@ -1,6 +1,6 @@
 /*
  * podlog.h - reads a container's log from the pod's folder, as the kubelet would serve it: whole
- * lines, oldest first, with or without their time stamps, optionally following.
+ * lines, oldest first, with or without time stamps, optionally following.
  */
 #ifndef MUSTER_RUNTIME_PODLOG_H
 #define MUSTER_RUNTIME_PODLOG_H

@@ -1,5 +1,5 @@
-/* probe.c - see probe.h. The child writes one character, 0 for well and 1 for not, and then the
- * reason, and is gone. It keeps its own time; we only insist when it does not. */
+/* probe.c - see probe.h. The child writes one character, 0 for success or 1 for failure, then the
+ * reason, and exits. It keeps its own time limit; we only enforce it when it does not. */
 #include "runtime/probe.h"
 
 #include <arpa/inet.h>
@@ -42,7 +42,7 @@ static int64_t left_ms(int64_t until_ms)
     return max_i64(until_ms - group_clock_ms(), 0);
 }
 
-/* What a command printed first, for the event; the rest is read too, so that it can go on. */
+/* The start of a command's output, for the event; the rest is read too, so that it can continue. */
 struct printed {
     char text[PROBE_TEXT_SIZE / 2];
     size_t len;
@@ -63,7 +63,7 @@ static void read_printed(int fd, struct printed *p)
     p->text[strcspn(p->text, "\n")] = '\0';
 }
 
-/* false: it has not ended in time. */
+/* False: it has not ended in time. */
 static bool await_command(pid_t pid, int printed_fd, int64_t until_ms, struct printed *printed,
                           int *ret_status)
 {
@@ -154,7 +154,7 @@ static const char *host_of(const struct probe_start *how)
     return *how->host ? how->host : "127.0.0.1";
 }
 
-/* The status line is all we need. */
+/* Only the status line matters. */
 static int http_status(int fd, const struct probe_start *how, int64_t until_ms)
 {
     struct buf request = BUF_INIT(REQUEST_LIMIT_BYTES);

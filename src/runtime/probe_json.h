@@ -1,4 +1,4 @@
-/* probe_json.h - a container's probes and where its last message comes from, in run.json. */
+/* probe_json.h - a container's probes and the source of its last message, in run.json. */
 #ifndef MUSTER_RUNTIME_PROBE_JSON_H
 #define MUSTER_RUNTIME_PROBE_JSON_H
 

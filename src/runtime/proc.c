@@ -1,5 +1,5 @@
-/* proc.c - see proc.h. A pid read here may be gone or another's a moment later: a killer must
- * hold a pidfd or be the parent. */
+/* proc.c - see proc.h. A pid read here may be gone or reused a moment later: to kill, hold a pidfd
+ * or be the parent. */
 #include "runtime/proc.h"
 
 #include <ctype.h>
@@ -16,12 +16,10 @@
 
 #define STAT_SIZE 1024u
 #define STATUS_SIZE 4096u
-#define FLAG_EXITING 4u /* the kernel's PF_EXITING */
-#define ENVIRON_LIMIT_BYTES                                                                        \
-    (4u * 1024u * 1024u) /* the kernel allows about 6 MiB, args included                           \
-                          */
+#define FLAG_EXITING 4u                          /* the kernel's PF_EXITING */
+#define ENVIRON_LIMIT_BYTES (4u * 1024u * 1024u) /* the kernel: about 6 MiB with args */
 #define KILL_ROUNDS 20
-#define KILL_WAIT_MS 100 /* dying takes the kernel no longer, or it takes very long */
+#define KILL_WAIT_MS 100 /* dying takes no longer, or very long */
 
 static ssize_t read_all(const char *path, char *out, size_t cap)
 {
@@ -57,7 +55,7 @@ int proc_stat_read(pid_t pid, struct proc_stat *ret)
     if (n < 0)
         return (int)n;
     text[n] = '\0';
-    p = strrchr(text, ')'); /* the name before it may hold anything */
+    p = strrchr(text, ')'); /* the name before it may contain anything */
     ret->exit_status = 0;
     if (!p ||
         sscanf(p + 1,
@@ -110,7 +108,7 @@ bool proc_is_exiting(pid_t pid)
     return d && all;
 }
 
-/* What fn says true to, of the environment it was started with. */
+/* Whether fn is true for any variable of its initial environment. */
 static bool each_env(pid_t pid, bool (*fn)(void *arg, const char *pair), void *arg)
 {
     char path[64];
@@ -193,7 +191,7 @@ static void try_child(void *arg, pid_t pid)
         s->fn(s->arg, pid);
 }
 
-/* Kernels without CONFIG_PROC_CHILDREN have no such file: then every process is looked at. */
+/* Kernels without CONFIG_PROC_CHILDREN have no such file: then every process is checked. */
 void proc_each_child(pid_t parent, void (*fn)(void *arg, pid_t pid), void *arg)
 {
     struct child_search search = {.fn = fn, .arg = arg, .parent = parent};
@@ -234,7 +232,7 @@ static void kill_if_marked(void *arg, pid_t pid)
     fd = pidfd_open(pid, 0);
     if (fd < 0)
         return;
-    /* Looked at again now that the pidfd holds it: it may have been another's number before. */
+    /* Checked again now that the pidfd holds it: the pid may have been reused. */
     if (is_marked(k, pid) && proc_stat_read(pid, &stat) == 0 && stat.state != 'Z' &&
         pidfd_send_signal(fd, SIGKILL, NULL, 0) == 0) {
         k->found++;

@@ -1,10 +1,10 @@
 /*
- * process.c - see process.h. Whether a pod lives is asked of its lock, never of a pid: a pid kept
- * in a file may be another's by now, the lock cannot be held by anyone but its supervisor.
+ * process.c - see process.h. Whether a pod is alive is decided by its lock, never by a pid: a pid
+ * in a file may be reused, but only its supervisor can hold the lock.
  *
- * It never waits for a pod. What it knows comes from the pod's folder, so a daemon that was killed
- * at any point knows the same after its restart. A folder is opened when its pod is asked for, and
- * not before: there may be a hundred thousand of pods that ended long ago.
+ * It never waits for a pod. All it knows comes from the pod's folder, so a daemon killed at any
+ * point knows the same after its restart. A folder is opened only when its pod is asked for: there
+ * may be a hundred thousand of pods that ended long ago.
  */
 #include "runtime/process.h"
 
@@ -32,35 +32,35 @@
 #include "runtime/proc.h"
 #include "runtime/supervisor.h"
 
-/* A supervisor that is gone but whose lock seems held: a program it was just about to start has
- * the descriptor for another moment. */
+/* The supervisor is gone but its lock seems held: a program it was just starting has the descriptor
+ * for another moment. */
 #define LOCK_RECHECK_MS 20
-/* A supervisor that has the lock but not said its pid yet cannot be watched, only asked after. */
+/* A supervisor with the lock but without a recorded pid cannot be watched, only polled. */
 #define START_RECHECK_MS 1000
 
-/* A run's log is in so many files, of which the oldest goes when there would be one more. */
+/* Files per run of a log; the oldest is removed for a new one. */
 #define LOG_FILES 16
-/* In logs of one run: all that is kept of one job, and of all pods that are gone. */
+/* In units of one run's logs: kept per job, and for all removed pods. */
 #define KEPT_GROUP_LOGS 4
 #define KEPT_TOTAL_LOGS 32
-/* And however small they are, of so many pods. */
+/* And at most this many pods, however small. */
 #define KEPT_GROUP_PODS 256
 #define KEPT_TOTAL_PODS 1024
-/* The kept logs are looked through at most this often. */
+/* How often kept logs are trimmed at most. */
 #define KEPT_TRIM_MS 10000
-/* Whatever another daemon, since dead, was starting when we came has entered its groups by then. */
+/* By then whatever a dead daemon was starting has entered its groups. */
 #define ABANDONED_MS 10000
 
 struct process_pod {
     struct process_runtime *owner;
     char *uid, *ns, *name, *dir;
     int dir_fd;
-    struct arena arena; /* of state */
+    struct arena arena; /* for state */
     struct pod_record state;
     struct notify *notify;
-    int pid_fd; /* the supervisor; -1 unknown or gone */
+    int pid_fd; /* the supervisor's; -1: unknown or gone */
     struct loop_fd *pid_watch;
-    int spawn_fd; /* the short-lived parent of the supervisor; -1 none */
+    int spawn_fd; /* the supervisor's short-lived parent; or -1 */
     struct loop_fd *spawn_watch;
     struct clock_timer *recheck;
     int64_t recheck_ms; /* its delay */
@@ -68,11 +68,11 @@ struct process_pod {
     struct ending *ending; /* set while the agent ends it in place of its supervisor */
 };
 
-/* A pod without supervisors: what they left is looked for by a thread of the pool, because all
- * processes of the machine are looked at. */
+/* A pod without supervisors: a pool thread looks for its leftovers, because that examines all
+ * processes of the machine. */
 struct ending {
-    struct process_pod *pod; /* NULL: it is forgotten */
-    int lock_fd;             /* held, so that nobody starts it */
+    struct process_pod *pod; /* NULL: already forgotten */
+    int lock_fd;             /* held, so that it cannot be started */
     char mark[128];
     int exit_code;
     const char *reason, *message; /* literals */
@@ -85,7 +85,7 @@ struct process_runtime {
     struct map pods; /* uid -> process_pod */
     struct clock_timer *trim, *abandoned;
     bool has_mounts;
-    int64_t log_bytes; /* of one run */
+    int64_t log_bytes; /* per run */
     struct cgroups cgroups;
 };
 
@@ -166,7 +166,7 @@ static void on_file(void *arg, uint32_t mask, const char *name)
     tell(p);
 }
 
-/* The folder exists. Watches it, so that nothing that happens from here on is missed. */
+/* The folder exists. Watches it, so that nothing from here on is missed. */
 static int pod_open(struct process_pod *p, struct err *err)
 {
     int rc;
@@ -182,8 +182,8 @@ static int pod_open(struct process_pod *p, struct err *err)
 
 /* --- the supervisor's life --- */
 
-/* Of a dead pod nothing changes any more. A user may keep thousands of them, but not thousands of
- * descriptors and watches. */
+/* A dead pod no longer changes. A user may keep thousands of them, but not thousands of descriptors
+ * and watches. */
 static void let_go(struct process_pod *p)
 {
     notify_stop(p->notify);
@@ -208,7 +208,7 @@ static void send_stop(struct process_pod *p)
         p->stop_wanted = false;
 }
 
-/* The pid is of a moment ago: only with its start time is it the supervisor. */
+/* The pid may be stale: only with its start time is it the supervisor. */
 static void hold_supervisor(struct process_pod *p)
 {
     struct proc_stat stat;
@@ -249,7 +249,7 @@ static void read_state(struct process_pod *p)
     p->state = s;
 }
 
-/* Containers as the start record lists them, for a supervisor that never wrote a state. */
+/* Containers from the start record, for a supervisor that never wrote a state. */
 static void state_from_start(struct process_pod *p)
 {
     struct pod_start start;
@@ -270,7 +270,7 @@ static void state_from_start(struct process_pod *p)
     p->state.run.containers_len = start.containers_len;
 }
 
-/* Nobody is left who could write the end of this pod, so we do. */
+/* No supervisor is left to write the end of this pod, so we do. */
 static void write_end(struct process_pod *p, const struct ending *e)
 {
     int64_t now = clock_now_ms(loop_clock(p->owner->loop));
@@ -359,8 +359,8 @@ static void on_recheck(void *arg)
         tell(p);
 }
 
-/* A short wait takes the place of a long one: who ended right after the start is not asked after
- * only when the start would have been. */
+/* A short delay replaces a long one: an end right after the start must not wait for the start's
+ * check. */
 static void recheck_after(struct process_pod *p, int64_t delay_ms)
 {
     struct clock *clock = loop_clock(p->owner->loop);
@@ -372,14 +372,14 @@ static void recheck_after(struct process_pod *p, int64_t delay_ms)
     p->recheck_ms = delay_ms;
 }
 
-/* Brings what we know up to what the folder says. */
+/* Updates our state from the folder. */
 static void look(struct process_pod *p)
 {
     bool held;
 
     if (!p->state.run.alive || p->ending)
         return;
-    held = pod_lock_is_held(p->dir_fd); /* before the state: what is read then is the last */
+    held = pod_lock_is_held(p->dir_fd); /* before the state: what is read then is final */
     read_state(p);
     if (held) {
         hold_supervisor(p);
@@ -388,7 +388,7 @@ static void look(struct process_pod *p)
         return;
     }
     if (p->spawn_fd >= 0)
-        return; /* not there yet, or on its way out: the end of its parent tells */
+        return; /* not there yet, or exiting: the end of its parent tells */
     drop_watch(&p->pid_watch, &p->pid_fd);
     if (!p->state.final)
         end_in_its_place(p, 137, "SupervisorLost",
@@ -433,7 +433,7 @@ static int spawn(struct process_pod *p, struct err *err)
         rc = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
     if (rc == 0)
         rc = posix_spawn(&pid, small ? small : program, &actions, &attr, argv, environ);
-    if (rc != 0 && small) /* not every machine runs programs out of memory */
+    if (rc != 0 && small) /* not every machine can run programs from memory */
         rc = posix_spawn(&pid, program, &actions, &attr, argv, environ);
     (void)posix_spawnattr_destroy(&attr);
     (void)posix_spawn_file_actions_destroy(&actions);
@@ -442,14 +442,14 @@ static int spawn(struct process_pod *p, struct err *err)
     p->spawn_fd = pidfd_open(pid, 0);
     if (p->spawn_fd >= 0)
         p->spawn_watch = loop_fd_watch(p->owner->loop, p->spawn_fd, LOOP_READABLE, on_spawned, p);
-    if (!p->spawn_watch) { /* rare: then we wait here, some milliseconds */
+    if (!p->spawn_watch) { /* rare: then we wait here for some milliseconds */
         file_close(&p->spawn_fd);
         (void)waitpid(pid, NULL, 0);
     }
     return 0;
 }
 
-/* The start with the groups its containers enter. One that cannot have them runs without. */
+/* Adds the groups its containers enter. If they cannot be created it runs without. */
 static struct pod_start with_cgroups(struct process_pod *p, struct arena *a,
                                      const struct pod_start *start)
 {
@@ -549,7 +549,7 @@ static int process_stop(struct runtime *r, const char *uid, int64_t grace_second
     rc = pod_file_write(p->dir_fd, POD_FILE_STOP, text, strlen(text), POD_NOT_SYNCED);
     if (rc != 0)
         return err_set(err, ERR_INTERNAL, "%s/%s: %s", p->dir, POD_FILE_STOP, strerror(-rc));
-    p->stop_wanted = true; /* a supervisor that is only starting looks for the file by itself */
+    p->stop_wanted = true; /* a supervisor that is just starting looks for the file itself */
     send_stop(p);
     return 0;
 }
@@ -570,7 +570,7 @@ static void remove_all(int parent_fd, const char *name)
     (void)unlinkat(parent_fd, name, AT_REMOVEDIR);
 }
 
-/* Logs and the exit record stay; the environment, which may hold secrets, does not. */
+/* Keeps logs and the exit record, but not the environment, which may contain secrets. */
 static int put_aside(const struct process_pod *p)
 {
     static const char *const files[] = {POD_FILE_RUN, POD_FILE_STOP, POD_FILE_STATE};
@@ -619,7 +619,7 @@ static void on_trim(void *arg)
 
     r->trim = NULL;
     if (!t)
-        return; /* with the next pod that goes */
+        return; /* with the next removed pod */
     t->limits = (struct kept_limits){.group_bytes = KEPT_GROUP_LOGS * r->log_bytes,
                                      .total_bytes = KEPT_TOTAL_LOGS * r->log_bytes,
                                      .group_folders = KEPT_GROUP_PODS,
@@ -669,7 +669,7 @@ static int process_remove(struct runtime *r, const char *uid, struct err *err)
 
 /* --- re-attaching --- */
 
-/* Who a folder belongs to, from the records in it. */
+/* The pod of a folder, from the records in it. */
 static struct process_pod *pod_from_dir(struct process_runtime *r, const char *uid)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
@@ -695,8 +695,8 @@ static struct process_pod *pod_from_dir(struct process_runtime *r, const char *u
 }
 
 /* A folder without the marker was prepared but nothing ran: the daemon was killed in between. It is
- * taken away under the lock, start record first, so that a supervisor that is late finds nothing to
- * run; the agent will make it anew. false: it is being started after all. */
+ * removed under the lock, start record first, so that a late supervisor finds nothing to run; the
+ * agent will create it again. False: it is being started after all. */
 static bool cancel_start(struct process_runtime *r, const char *uid)
 {
     int root_fd = open(r->pod_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -844,8 +844,8 @@ static bool is_alive(void *arg, const char *uid)
     return p && p->state.run.alive;
 }
 
-/* Groups are of pods that were alive when the daemon ended: those are held before any group goes.
- */
+/* Groups belong to pods that were alive when the daemon ended: those are loaded before any group is
+ * removed. */
 static bool note_uid(void *arg, const char *uid)
 {
     (void)!map_puts(arg, uid, NULL, NULL);
@@ -863,7 +863,7 @@ static void clean_cgroups(struct process_runtime *r)
     cgroups_clean(&r->cgroups, is_alive, r);
 }
 
-/* A folder of our own in each hierarchy; the names of those of before are kept beside the pods. */
+/* Our own folder in each hierarchy; the names of earlier ones are stored next to the pods. */
 static int open_cgroups(struct process_runtime *r)
 {
     struct cgroups_options o = {.root = ""};

@@ -32,7 +32,7 @@ static int become(const struct container_identity *id, struct err *err)
     return 0;
 }
 
-/* What no program may have that this one executes. false: we may not say so. */
+/* Removes capabilities from the bounding set. False: not permitted. */
 static bool bound_capabilities(uint64_t capabilities)
 {
     for (unsigned long i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
@@ -63,7 +63,7 @@ static int failed(struct err *err, const char *what, int rc)
     return err_set(err, ERR_INTERNAL, "securityContext: %s: %s", what, strerror(-rc));
 }
 
-/* A filter needs a right that an ordinary user has only when he gives up gaining more. */
+/* An ordinary user may install a filter only after giving up gaining privileges. */
 static int filter_calls(const struct container_rights *r, struct err *err)
 {
     int rc = seccomp_filter_install(r->capabilities);
@@ -81,11 +81,11 @@ int rights_take(const struct container_start *c, struct err *err)
 
     if (r->filtered)
         rc = filter_calls(r, err);
-    /* Until the program is executed, others of its user and rights must not look into us. */
+    /* Until exec, other processes of its user must not be able to inspect us. */
     if (geteuid() == 0)
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (rc == 0 && r->bounded && !bound_capabilities(r->capabilities))
-        no_new = true; /* the same in effect, as we have none ourselves */
+        no_new = true; /* equivalent, as we have none ourselves */
     if (rc == 0 && c->identity.wanted && rights_can_be_others())
         rc = become(&c->identity, err);
     if (rc == 0 && r->bounded) {

@@ -2,13 +2,13 @@
  * rootfs.c - see rootfs.h.
  *
  * Volumes are mounted one after the other, outer ones first, onto paths looked up inside the view
- * as it then is. A path that is not there is made: in a volume that may be written, as a cluster
- * does; anywhere else by a shadow, a small folder in memory with everything of the folder it covers
- * bound into it. A shadow of "/" becomes the new root.
+ * as it then is. A missing path is created: inside a writable volume, as on a cluster; anywhere
+ * else by a shadow, a small tmpfs with everything of the folder it covers bound into it. A shadow
+ * of "/" becomes the new root.
  *
- * Paths come from manifests and from the content of volumes. They are only ever resolved by the
- * kernel below a descriptor (openat2): a link in a volume cannot lead the mount, or the folders
- * made for it, out of the view, and a subPath cannot lead out of its volume.
+ * Paths come from manifests and from the content of volumes. They are only resolved by the kernel
+ * below a descriptor (openat2): a link in a volume cannot lead the mount, or folders created for
+ * it, out of the view, and a subPath cannot leave its volume.
  */
 #include "runtime/rootfs.h"
 #include "runtime/launch.h"
@@ -40,17 +40,17 @@
 
 struct source {
     int fd;
-    int tree; /* a copy of the mount, not attached yet: what is mounted later may cover the place,
-                 and a new root takes it away */
+    int tree; /* an unattached copy of the mount: later mounts may cover the original, and a new
+               * root removes it */
     bool is_folder;
 };
 
 struct view {
     const struct container_start *c;
     struct source sources[POD_MOUNTS_LIMIT];
-    uint64_t open_mounts[2 * POD_MOUNTS_LIMIT]; /* ids of mounts in which folders may be made */
+    uint64_t open_mounts[2 * POD_MOUNTS_LIMIT]; /* ids of mounts in which folders may be created */
     size_t open_mounts_len;
-    int covers[POD_MOUNTS_LIMIT + 2]; /* made by us, and read-only in the end */
+    int covers[POD_MOUNTS_LIMIT + 2]; /* created by us, and read-only in the end */
     size_t covers_len;
     struct stat hidden;
     struct err *err;
@@ -68,7 +68,7 @@ static int open_below(int dir_fd, const char *path, uint64_t resolve)
     return fd < 0 ? -errno : (int)fd;
 }
 
-/* In the view as it now is. */
+/* In the current view. */
 static int open_in_view(const char *path)
 {
     int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
@@ -130,8 +130,8 @@ static int subpath_failed(struct view *v, const struct container_mount *m, int r
                    m->volume, strerror(-rc));
 }
 
-/* Makes what is missing of path below dir_fd, one name after the other; links are followed as long
- * as they stay inside. Returns the last folder, or negative errno. */
+/* Creates the missing part of path below dir_fd, one name after the other; links are followed as
+ * long as they stay inside. Returns the last folder, or negative errno. */
 static int make_folders(int dir_fd, const char *path, mode_t mode)
 {
     char so_far[PATH_LIMIT], copy[PATH_LIMIT], *rest = copy, *name;
@@ -187,7 +187,7 @@ static int source_failed(struct view *v, const struct container_mount *m, int rc
                    strerror(-rc));
 }
 
-/* The daemon's own before its folder is hidden, the machine's after it. */
+/* Those of the daemon before its folder is hidden, those of the machine after. */
 static int open_sources(struct view *v, bool host_paths)
 {
     for (size_t i = 0; i < v->c->mounts_len; i++) {
@@ -251,13 +251,13 @@ static int copy_entries(int from, int to)
     return rc;
 }
 
-/* An empty folder in memory that looks like folder_fd; not attached yet. */
+/* An empty tmpfs that looks like folder_fd; not attached yet. */
 static int new_shadow(int folder_fd)
 {
     struct stat st;
     int fd = fstat(folder_fd, &st) == 0 ? mount_memory_new(st.st_mode & 07777) : -errno;
 
-    /* In a user namespace there may be no such owner: then it is ours. */
+    /* In a user namespace the owner may not exist: then it is ours. */
     if (fd >= 0 && fchownat(fd, "", st.st_uid, st.st_gid, AT_EMPTY_PATH) != 0)
         errno = 0;
     return fd;
@@ -270,7 +270,7 @@ static int set_propagation(int fd, uint64_t propagation)
     return mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0 ? 0 : -errno;
 }
 
-/* The folder behind fd becomes the root, and the old one is let go of. */
+/* Makes fd the root, and detaches the old one. */
 static int change_root(int fd)
 {
     if (fchdir(fd) != 0)
@@ -279,13 +279,13 @@ static int change_root(int fd)
         if (umount2(".", MNT_DETACH) != 0)
             return -errno;
     } else if (errno != EINVAL || mount(".", "/", NULL, MS_MOVE, NULL) != 0 || chroot(".") != 0) {
-        return -errno; /* the machine's own root may be one that cannot be exchanged */
+        return -errno; /* the machine's root may not be exchangeable */
     }
     return chdir("/") == 0 ? 0 : -errno;
 }
 
-/* Built in the scratch folder. It may lie in a folder that is copied into the new root: a mount
- * that cannot be copied is left out there. */
+/* Built in the scratch folder. That may itself be inside a folder copied into the new root: a mount
+ * that cannot be copied is skipped. */
 static int shadow_root(struct view *v, int root_fd, int shadow)
 {
     int scratch = open(v->c->scratch, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -320,7 +320,8 @@ static int cover(struct view *v, int folder_fd)
     } else {
         rc = mount_attach(shadow, folder_fd);
         if (rc == 0)
-            rc = copy_entries(folder_fd, shadow); /* the folder itself is still behind its fd */
+            rc = copy_entries(folder_fd, shadow); /* the folder itself is still reachable by its
+                                                   * fd */
     }
     if (rc == 0 && v->c->rights.read_only_root) {
         add_cover(v, shadow);
@@ -334,7 +335,7 @@ static int cover(struct view *v, int folder_fd)
 
 /* --- mount points --- */
 
-/* The deepest part of path that is there: its descriptor, and its length. */
+/* The deepest existing part of path: its descriptor and length. */
 static int open_deepest(const char *path, size_t *ret_len)
 {
     char part[PATH_LIMIT];
@@ -359,8 +360,8 @@ static int open_deepest(const char *path, size_t *ret_len)
     return fd;
 }
 
-/* Makes rest, names between slashes, below dir_fd; the last one a folder or a file. No link is
- * followed: there was nothing of these names. */
+/* Creates rest, names separated by slashes, below dir_fd; the last one a folder or a file. Links
+ * are not followed, as none of these names existed. */
 static int make_rest(int dir_fd, const char *rest, bool folder)
 {
     char copy[PATH_LIMIT], *at = copy, *name, *next;
@@ -383,7 +384,7 @@ static int make_rest(int dir_fd, const char *rest, bool folder)
     return fd;
 }
 
-/* A descriptor of the place, made if it was missing. */
+/* A descriptor of the mount point, created if missing. */
 static int find_point(struct view *v, const char *target, bool folder)
 {
     size_t len;
@@ -401,7 +402,7 @@ static int find_point(struct view *v, const char *target, bool folder)
         (void)close(fd);
         if (rc != 0)
             return rc;
-        fd = open_deepest(target, &len); /* the shadow, now */
+        fd = open_deepest(target, &len); /* now in the shadow */
         if (fd < 0)
             return fd;
     }
@@ -457,7 +458,7 @@ static void sort_mounts(const struct container_start *c, size_t order[])
     }
 }
 
-/* Of the mounts we made ourselves: writable until the last mount point is made in them. */
+/* Our own mounts stay writable until the last mount point in them is created. */
 static int change_covers(struct view *v, uint64_t set, uint64_t clear)
 {
     int rc = 0;
@@ -467,7 +468,7 @@ static int change_covers(struct view *v, uint64_t set, uint64_t clear)
     return rc == 0 ? 0 : err_set(v->err, ERR_INTERNAL, "read-only mounts: %s", strerror(-rc));
 }
 
-/* Volumes are copied before the root becomes read-only, and may be written after it. */
+/* Volumes are copied before the root becomes read-only, and stay writable. */
 static int place_all(struct view *v)
 {
     size_t order[POD_MOUNTS_LIMIT] = {0};
@@ -486,7 +487,7 @@ static int place_all(struct view *v)
     return rc == 0 ? change_covers(v, MOUNT_ATTR_RDONLY, 0) : rc;
 }
 
-/* Whether the machine's root has the folder that path begins with. */
+/* Whether the machine's root has the first folder of path. */
 static bool begins_in_root(const char *path)
 {
     char first[PATH_LIMIT];
@@ -501,8 +502,8 @@ static bool begins_in_root(const char *path)
     return !missing;
 }
 
-/* A new root first of all, if there is to be one: descriptors of mounts in the old one are of no
- * use afterwards. */
+/* A new root, if needed, comes first: descriptors of mounts in the old one are useless
+ * afterwards. */
 static int renew_root(struct view *v)
 {
     int root = -1, rc = 0;
@@ -516,9 +517,9 @@ static int renew_root(struct view *v)
     return rc == 0 ? 0 : err_set(v->err, ERR_INTERNAL, "cannot make a new root: %s", strerror(-rc));
 }
 
-/* --- what is not the container's --- */
+/* --- hiding the machine --- */
 
-/* Mounts that come and go on the machine must not uncover what was covered. */
+/* Later mounts and unmounts on the machine must not uncover what was covered. */
 static int detach_from_machine(struct err *err)
 {
     return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0
@@ -575,14 +576,14 @@ static int mount_all(struct view *v)
     return rc;
 }
 
-/* --- who --- */
+/* --- identity --- */
 
 static bool is_who_we_are(const struct container_identity *id)
 {
     return !id->wanted || (id->uid == geteuid() && id->gid == getegid());
 }
 
-/* A process that can changes its user in the end (rights.h); others map another number to
+/* A process that can change its user does so at the end (rights.h); others map another number to
  * themselves. */
 static int separate(const struct container_start *c, bool renumber, bool mounts, struct err *err)
 {
@@ -603,7 +604,7 @@ static int separate(const struct container_start *c, bool renumber, bool mounts,
 
 int rootfs_enter(const struct container_start *c, struct err *err)
 {
-    static struct view v; /* too large for the stack of a small process */
+    static struct view v; /* too large for a small process's stack */
     bool renumber = !is_who_we_are(&c->identity) && !rights_can_be_others();
     bool mounts = c->mounts_len > 0 || c->hidden || c->rights.read_only_root;
     int rc = separate(c, renumber, mounts, err);
@@ -612,6 +613,6 @@ int rootfs_enter(const struct container_start *c, struct err *err)
     if (rc == 0 && mounts)
         rc = mount_all(&v);
     if (rc == 0 && chdir(launch_first_folder(c)) != 0)
-        errno = 0; /* tried again, and told, as the user */
+        errno = 0; /* retried and reported as the user */
     return rc;
 }

@@ -1,7 +1,7 @@
 /*
- * seccomp_filter.c - see rights.h. Container runtimes allow a list of some 350 calls; what is left
- * out of it, and why, is the same list every year. Ours names those: a call that is new to this
- * file is allowed, as it is without a filter.
+ * seccomp_filter.c - see rights.h. Container runtimes allow a list of some 350 calls; the calls
+ * they leave out hardly ever change, and this file lists those. A call unknown to it is allowed, as
+ * without a filter.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -32,7 +32,7 @@
 
 static const struct {
     unsigned call;
-    int capability; /* who has it may; or NEVER */
+    int capability; /* that permits it; or NEVER */
 } forbidden[] = {
     {SYS_acct, CAP_SYS_PACCT},
     {SYS_add_key, NEVER},
@@ -97,7 +97,7 @@ static const struct {
 #define LOAD(offset) (struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)
 #define ANSWER(value) (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, value)
 #define REFUSE(number) ANSWER(SECCOMP_RET_ERRNO | (number))
-/* Skips over so many statements when the word in hand is, or is not, this. */
+/* Skips n statements unless, or if, the accumulator equals value. */
 #define SKIP_UNLESS(value, n) (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, n)
 #define SKIP_UNLESS_ANY(bits, n)                                                                   \
     (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, n)
@@ -109,7 +109,7 @@ static bool has(uint64_t capabilities, int capability)
     return capability != NEVER && (capabilities >> capability & 1);
 }
 
-/* Arguments are 64 bits; what is looked at is in the lower half. */
+/* Arguments have 64 bits; the relevant ones are in the lower half. */
 static size_t add_by_argument(struct sock_filter *f, uint64_t capabilities)
 {
     size_t n = 0;
@@ -120,7 +120,7 @@ static size_t add_by_argument(struct sock_filter *f, uint64_t capabilities)
         f[n++] = SKIP_UNLESS_ANY(NEW_NAMESPACES, 1);
         f[n++] = REFUSE(EPERM);
         f[n++] = ANSWER(SECCOMP_RET_ALLOW);
-        /* Its flags are in memory, where no filter sees them; libraries then use clone. */
+        /* Its flags are in memory, which filters cannot see; libraries then use clone. */
         f[n++] = SKIP_UNLESS(SYS_clone3, 1);
         f[n++] = REFUSE(ENOSYS);
     }

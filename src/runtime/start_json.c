@@ -1,5 +1,5 @@
-/* start_json.c - see start_json.h. What is read was written by us, but a folder lives longer than a
- * binary: counts and ranges are checked. */
+/* start_json.c - see start_json.h. The input was written by us, but a folder outlives a binary:
+ * counts and ranges are checked. */
 #include "runtime/start_json.h"
 
 static int too_many(struct err *err, const char *what)
@@ -145,7 +145,7 @@ int start_json_read_container(struct arena *a, const struct json *item, struct c
     return rc != 0 ? rc : read_identity(a, item, &c->identity, err);
 }
 
-/* --- what is the pod's --- */
+/* --- the pod --- */
 
 void start_json_add_pod(struct arena *a, struct json *v, const struct pod_start *p)
 {

@@ -1,7 +1,7 @@
 /*
- * supervisor.c - see supervisor.h. Sets a pod's group up (group.h) and leaves it to its keeper.
+ * supervisor.c - see supervisor.h. Sets up a pod's group (group.h) and leaves it to its keeper.
  *
- * It starts a pod at most once: lock first, then the marker, then anything else.
+ * Starts a pod at most once: first the lock, then the marker, then anything else.
  */
 #include "runtime/supervisor.h"
 
@@ -118,7 +118,7 @@ int supervisor_main(int argc, char **argv)
         return rc == -EEXIST ? EXIT_REFUSED : EXIT_FAILED;
     pid = fork();
     if (pid != 0)
-        return pid > 0 ? EXIT_STARTED : EXIT_FAILED; /* the lock is the child's now too */
+        return pid > 0 ? EXIT_STARTED : EXIT_FAILED; /* the child holds the lock now too */
     stay_with_pod(dir_fd, lock_fd);
     (void)close(lock_fd);
     (void)close(dir_fd);

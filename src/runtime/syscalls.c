@@ -1,5 +1,5 @@
-/* syscalls.c - what glibc wraps only since 2.36, so that the binary also runs with 2.34
- * (Ubuntu 22.04). Calls are resolved here before the C library is searched. */
+/* syscalls.c - wrappers that glibc has only since 2.36, so that the binary also runs with 2.34
+ * (Ubuntu 22.04). They take precedence over the C library's. */
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/pidfd.h>

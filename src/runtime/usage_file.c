@@ -1,6 +1,6 @@
 /*
- * usage_file.c - see usage_file.h. Integers and floats are the machine's own: the file does not
- * leave it. Nothing is synced: what a power cut takes is some minutes of figures.
+ * usage_file.c - see usage_file.h. Numbers are in native format, as the file stays on the machine.
+ * Nothing is synced: a power cut loses some minutes of samples.
  */
 #include "runtime/usage_file.h"
 
@@ -17,7 +17,7 @@
 #define MAGIC "MUSTUSE1"
 #define LATEST_OFFSET 4096
 #define RINGS_OFFSET 12288
-#define READ_TRIES 3 /* of a block that is being written */
+#define READ_TRIES 3 /* for a block being written */
 
 static const struct {
     int64_t step_ms;
@@ -85,7 +85,7 @@ static bool is_record(size_t ring, size_t slot, const struct record *r)
            slot_of(ring, r->time_ms) == slot;
 }
 
-/* --- bringing samples together --- */
+/* --- combining samples --- */
 
 struct summary {
     double sum[USAGE_COLUMNS];
@@ -149,7 +149,7 @@ static int read_ring(int fd, size_t ring, struct record out[SLOTS_MOST])
     return 0;
 }
 
-/* Makes the record of one finished step of a coarser ring from the ring below it. */
+/* Computes the record of one finished step of a coarser ring from the next finer one. */
 static int write_summary(const struct usage_file *f, size_t ring, int64_t begin_ms)
 {
     struct record *records = malloc(SLOTS_MOST * sizeof(*records));
@@ -186,7 +186,7 @@ static int write_latest(const struct usage_file *f, const struct usage_sample *s
 {
     struct latest_block b;
 
-    memset(&b, 0, sizeof(b)); /* what is between the members is in the checksum */
+    memset(&b, 0, sizeof(b)); /* padding is part of the checksum */
     b.latest.sample = *s;
     b.latest.window_ms = window_ms;
     b.latest.containers_len = (uint32_t)min_size(len, POD_CONTAINERS_LIMIT);
@@ -300,8 +300,8 @@ static int by_time(const void *a, const void *b)
     return (x->time_ms > y->time_ms) - (x->time_ms < y->time_ms);
 }
 
-/* Adds a ring's records that end before what the finer rings have (until_ms) and do not end before
- * since_ms. Returns where the ring begins. */
+/* Adds a ring's records that end before those of the finer rings (until_ms) and not before
+ * since_ms. Returns where the ring starts. */
 static int64_t take_ring(const struct record *records, size_t ring, int64_t since_ms,
                          int64_t until_ms, struct usage_sample *out, size_t *len)
 {

@@ -15,7 +15,7 @@
 
 #define USAGE_STEP_MS 2000         /* between samples */
 #define POD_FILE_SAMPLES "samples" /* in the pod's folder */
-#define USAGE_GPU_SUFFIX ".gpu%zu" /* of the same for one of several GPUs */
+#define USAGE_GPU_SUFFIX ".gpu%zu" /* of the same file for one of several GPUs */
 #define USAGE_GPUS_LIMIT 64
 
 struct usage_file {
@@ -23,7 +23,7 @@ struct usage_file {
     int64_t last_ms; /* the newest record */
 };
 
-/* Makes the file if there is none; a foreign file or one of another format is replaced. */
+/* Creates the file if there is none; a foreign file or another format is replaced. */
 int usage_file_open(struct usage_file *f, const char *path) must_check;
 void usage_file_close(struct usage_file *f);
 int usage_file_add(struct usage_file *f, const struct usage_sample *s, int64_t window_ms,
@@ -32,8 +32,8 @@ int usage_file_add(struct usage_file *f, const struct usage_sample *s, int64_t w
 /* -ENOENT when there is none. */
 int usage_file_read_latest(const char *path, struct usage_latest *ret) must_check;
 
-/* What there is from since_ms on, oldest first, the finest there is of each time; with step_ms > 0
- * brought together to one per step. In the arena. */
+/* Samples from since_ms on, oldest first, at the finest resolution available; with step_ms > 0
+ * combined into one per step. In the arena. */
 int usage_file_read(const char *path, int64_t since_ms, int64_t step_ms, struct arena *a,
                     struct usage_sample **ret, size_t *ret_len) must_check;
 

@@ -1,11 +1,11 @@
 /*
  * usage_net.c - network bytes per pod. Pods share the machine's network, so the kernel has no
- * counters per pod; but it runs a program of ours for every packet that a socket of a group sends
- * or gets (cgroup_skb): nine instructions that add the packet's length to a number. No tool and no
- * library is needed, bpf(2) is enough.
+ * counters per pod; but it can run a program for every packet that a group's socket sends or
+ * receives (cgroup_skb): nine instructions that add the packet's length to a counter. bpf(2)
+ * suffices, without tools or libraries.
  *
- * The programs live as long as the group: a daemon that starts again asks the group for them and
- * them for their numbers, so nothing is counted twice and nothing lost while nobody looks.
+ * The programs live as long as the group: a restarted daemon finds them, and their counters,
+ * through the group, so nothing is counted twice and nothing is lost meanwhile.
  */
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -96,7 +96,7 @@ static int attach_counter(int group_fd, enum bpf_attach_type direction)
     return -1;
 }
 
-/* The counter of our program among those on the group; -1 when there is none. */
+/* The counter of our program on the group; -1 when there is none. */
 static int counter_of_program(uint32_t id)
 {
     union bpf_attr by_id = {.prog_id = id};

@@ -1,7 +1,7 @@
 /*
- * usage_node.c - what the whole machine uses, from /proc: CPU (stat), memory (meminfo), network
- * without loopback (net/dev), disks without their partitions (diskstats). In a container these are
- * the machine's all the same.
+ * usage_node.c - the usage of the whole machine, from /proc: CPU (stat), memory (meminfo), network
+ * without loopback (net/dev), disks without their partitions (diskstats). In a container too these
+ * are the machine's.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -75,8 +75,8 @@ static void read_network(const char *root, double *rx, double *tx)
         (void)fclose(f);
 }
 
-/* A whole disk has a folder in /sys/block and something behind it; a partition, a loop and a ram
- * disk would be counted twice or are none. */
+/* A whole disk has a folder in /sys/block and a device; partitions would be counted twice, loop and
+ * ram disks are not disks. */
 static bool is_disk(const char *root, const char *name)
 {
     char path[CGROUP_PATH_BYTES];

@@ -1,11 +1,11 @@
 /*
- * usage_read.c - what pods use now. From the files of their control groups where they have some,
- * of either version; what these do not count, and everything where there are none, is added up over
- * the pod's processes. Those are found in the groups, else by the marks every process of a pod has
- * in its environment, in one pass over /proc for all pods.
+ * usage_read.c - current usage of pods: from their control groups where they have some, of either
+ * version; what these do not count, and everything where there are none, is added up over the pod's
+ * processes. Those are found in the groups, else by the marks in their environment, in one pass
+ * over /proc for all pods.
  *
- * Runs on a pool thread. A process that begins and ends between two looks is not seen; groups count
- * it nevertheless.
+ * Runs on a pool thread. A process that starts and ends between two looks is not seen, but groups
+ * count it.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -25,14 +25,14 @@
 struct container {
     const char *name;
     const char *const *groups; /* NULL-terminated, maybe empty */
-    double cpu_s;              /* used so far, by its groups or its processes */
-    double before_s;           /* at the look before; NaN: there was none */
+    double cpu_s;              /* total so far, by its groups or processes */
+    double before_s;           /* at the previous look; NaN: none */
     double memory, rss, shared;
-    bool from_group; /* CPU and memory are */
+    bool from_group; /* CPU and memory come from groups */
 };
 
 struct pod {
-    struct arena arena; /* of what run.json says */
+    struct arena arena; /* for the contents of run.json */
     struct container *containers;
     size_t len;
     struct usage_net net;
@@ -45,10 +45,10 @@ struct pod {
     size_t pids_len, pids_cap;
 };
 
-/* What is remembered of a process: whose it is, and its counters. */
+/* What is remembered about a process: its pod, and its counters. */
 struct process {
     int64_t start_ticks;
-    struct pod *pod; /* NULL: not a pod's */
+    struct pod *pod; /* NULL: none */
     struct container *container;
     double cpu_s, read, written;
     bool seen, counted;
@@ -85,7 +85,7 @@ static bool has_file(const char *folder, const char *name)
            access(path, R_OK) == 0;
 }
 
-/* The first of the container's groups with the file. */
+/* The first of the container's groups that has the file. */
 static const char *group_with(const struct container *c, const char *file)
 {
     for (const char *const *g = c->groups; g && *g; g++)
@@ -123,7 +123,7 @@ static void learn_containers(struct pod *p, const struct pod_start *start)
     p->len = arena_failed(&p->arena) ? 0 : start->containers_len;
 }
 
-/* What run.json says; it is there before anything runs. */
+/* Reads run.json, which exists before anything runs. */
 static void learn(struct pod *p, const char *dir)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES); /* the file's; little of it is kept */
@@ -215,7 +215,7 @@ static bool read_group_memory(struct container *c)
     return !isnan(c->memory);
 }
 
-/* Network is counted on the pod's group, which is above its containers' ones. */
+/* Network is counted on the pod's group, above its containers'. */
 static void open_net(struct pod *p)
 {
     const char *group = p->len ? group_with(&p->containers[0], "cgroup.controllers") : NULL;
@@ -319,10 +319,10 @@ static void count_memory(struct container *c, pid_t pid)
         return;
     anon = colon_field(text, "\nRssAnon:");
     shared = colon_field(text, "\nRssShmem:");
-    if (isnan(anon)) /* dead already */
+    if (isnan(anon)) /* already dead */
         return;
     c->rss += anon * 1024;
-    /* Shared by processes that show it once each: the one with most of it speaks for all. */
+    /* Shared memory appears in several processes: the largest counts for all. */
     c->shared = larger(c->shared, isnan(shared) ? 0 : shared * 1024);
 }
 
@@ -368,7 +368,7 @@ static void count_group(struct usage_reader *r, struct pod *p, struct container 
     free(text);
 }
 
-/* Whose process it is, by the marks in its environment. */
+/* Its pod, by the marks in its environment. */
 static void find_owner(struct usage_reader *r, struct process *process, pid_t pid)
 {
     char path[64], *text = NULL, uid[128] = "", name[64] = "";

@@ -1,7 +1,6 @@
 /*
- * worker.c - see worker.h. One thread, one poll loop, no libuv, little memory: there is one of
- * these per pod for as long as it trains. It must never wait for the daemon, nor for a disk that is
- * full.
+ * worker.c - see worker.h. One thread, one poll loop, no libuv, little memory: there is one per pod
+ * for as long as it trains. It must never wait for the daemon, nor for a full disk.
  *
  * What must not be forgotten is in the group's memory before it is acted upon; state.json follows.
  */
@@ -30,15 +29,15 @@
 #include "runtime/probe.h"
 #include "runtime/proc.h"
 
-/* How an orphan ended is known when the machine's init has reaped it, which some do slowly. */
+/* How an orphan ended is known once the machine's init has reaped it, which may be slow. */
 #define STATUS_WAIT_MS 60000
 #define STATUS_RECHECK_MS 20
 #define SIGNAL_GROUP (1u << 2) /* PIDFD_SIGNAL_PROCESS_GROUP, which Debian 12's headers lack */
-/* What a program has between its preStop and SIGKILL at least, and a postStart at most. */
+/* The minimum between preStop and SIGKILL, and the maximum for postStart. */
 #define PRE_STOP_REST_MS 2000
 #define POST_START_MOST_MS (INT64_C(7) * 24 * 3600 * 1000)
 
-/* Restarts: at once, then after 10 s, 20 s ... 5 min; from the beginning after a good run. */
+/* Restarts: at once, then after 10 s, 20 s ... 5 min; starting over after a good run. */
 #define BACKOFF_FIRST_MS 10000
 #define BACKOFF_MOST_MS 300000
 #define BACKOFF_FORGOTTEN_MS 600000
@@ -46,10 +45,10 @@
 struct container {
     const struct container_start *start;
     struct container_state *state;
-    struct container_state last; /* state->last, when there is one */
+    struct container_state last; /* state->last, if set */
     struct group_slot *slot;
     struct output output;
-    char *text, *last_text; /* the messages of state and last */
+    char *text, *last_text; /* messages of state and last */
     struct probe probes[PROBE_PURPOSES];
     struct hook hooks[HOOK_PURPOSES];
     int64_t exited_at_ms; /* when its exit was seen, before its status is known; 0: running */
@@ -68,8 +67,8 @@ struct worker {
     struct pod_note notes[POD_NOTES_LIMIT];
     int64_t last_note;
     bool alone;                     /* the keeper is dead */
-    bool dirty;                     /* state.json is to be written ... */
-    enum pod_durability durability; /* ... like this */
+    bool dirty;                     /* state.json must be written ... */
+    enum pod_durability durability; /* ... with this durability */
 };
 
 static int64_t wall_ms(void)
@@ -87,7 +86,7 @@ static void changed(struct worker *w, enum pod_durability durability)
         w->durability = POD_SYNCED;
 }
 
-/* Messages live as long as the state that shows them: a container may be restarted for ever. */
+/* Messages live as long as the state that refers to them: a container may be restarted forever. */
 static void set_message(struct container *c, const char *message)
 {
     free(c->text);
@@ -95,7 +94,7 @@ static void set_message(struct container *c, const char *message)
     c->state->message = c->text ? c->text : "";
 }
 
-/* Told as an event by the agent. The oldest make room. */
+/* The agent turns it into an event. The oldest are dropped. */
 static void note(struct worker *w, bool warning, const char *reason, const char *message)
 {
     struct pod_run *run = &w->state.run;
@@ -175,8 +174,8 @@ static void remember_as_last(struct container *c)
     set_message(c, c->last.message);
 }
 
-/* The first restart comes at once: backoff_ms is what the one after it has to wait. Planned twice,
- * because a worker was killed in between, it is planned once. */
+/* The first restart is immediate: backoff_ms is the delay of the one after it. Idempotent, as a
+ * worker may be killed in between. */
 static void plan_restart(struct worker *w, struct container *c)
 {
     int64_t now = group_clock_ms();
@@ -212,7 +211,7 @@ static int save_as(struct worker *w, enum pod_durability durability)
     return rc;
 }
 
-/* Only what the folder knows may be forgotten; how durable it is comes later. */
+/* Only what is in the folder may be forgotten; durability comes later. */
 static void forget_start(struct worker *w, struct container *c)
 {
     (void)save_as(w, POD_NOT_SYNCED);
@@ -253,7 +252,7 @@ static void finish_unknown(struct worker *w, struct container *c)
 
 static void note_program(struct worker *w, struct container *c);
 
-/* A worker that was killed had begun the start, and the program came to be known only later. */
+/* A killed worker had begun the start, and the program became known only later. */
 static void note_late(struct worker *w, struct container *c)
 {
     if (c->state->phase != CONTAINER_RUNNING && c->slot->failure.stage == LAUNCH_STAGE_NONE &&
@@ -275,7 +274,7 @@ static bool has_exited(const struct worker *w, const struct container *c)
     return fd.fd >= 0 && poll(&fd, 1, 0) != 0;
 }
 
-/* To its process group; alone when it has none yet. */
+/* To its process group, or to the process itself while it has none. */
 static void signal_program(const struct worker *w, const struct container *c, int signum)
 {
     int fd = program_fd(w, c);
@@ -287,7 +286,7 @@ static void signal_program(const struct worker *w, const struct container *c, in
     (void)pidfd_send_signal(fd, signum, NULL, 0);
 }
 
-/* What it forked has come to the machine's init, too. */
+/* Its children have gone to the machine's init, too. */
 static void clear_after_orphan(const struct worker *w, const struct container *c)
 {
     char uid[256], name[256];
@@ -297,7 +296,8 @@ static void clear_after_orphan(const struct worker *w, const struct container *c
     proc_kill_by_env(uid, name);
 }
 
-/* Its parent, one of us, records its end at once. A process with another parent is an orphan. */
+/* If one of us is its parent, its end is recorded at once. A process with another parent is an
+ * orphan. */
 static void look_at_orphan(struct worker *w, struct container *c)
 {
     pid_t pid = GROUP_CLAIM_PID(c->slot->program);
@@ -349,7 +349,7 @@ static void begin_probes(struct container *c, int64_t now)
         probe_begin(&c->probes[i], &c->start->probes[i], now);
 }
 
-/* What the answers so far come to. */
+/* Draws conclusions from the answers so far. */
 static void judge_probes(struct worker *w, struct container *c)
 {
     bool running = c->state->phase == CONTAINER_RUNNING && c->slot->post_started;
@@ -365,7 +365,7 @@ static void judge_probes(struct worker *w, struct container *c)
     c->state->ready = ready;
 }
 
-/* preStop, TERM, grace, KILL for one container; whether it is restarted is the pod's policy.
+/* preStop, TERM, grace period, KILL for one container; the pod's policy decides about a restart.
  * grace_seconds < 0: the pod's. */
 static void end_container(struct worker *w, struct container *c, const char *failed,
                           int64_t grace_seconds)
@@ -403,7 +403,8 @@ static void take_answer(struct worker *w, struct container *c, enum probe_purpos
     }
 }
 
-/* Who may listen on the pod's ports. A program whose parents were killed descends from nobody. */
+/* Processes that may listen on the pod's ports. A program whose parents were killed has no ancestor
+ * here. */
 static struct pod_members members_of(const struct worker *w)
 {
     struct pod_members m = {.pod = &w->g->pod, .roots = {getpid()}, .roots_len = 1};
@@ -462,8 +463,7 @@ static enum hook_outcome run_hook(struct worker *w, struct container *c, enum ho
     return outcome;
 }
 
-/* Until it is done the container is not ready, nor asked whether it is, nor are those after it
- * started. */
+/* Until it is done the container is not ready or probed, and later ones are not started. */
 static void run_post_start(struct worker *w, struct container *c)
 {
     enum hook_outcome outcome;
@@ -525,8 +525,8 @@ static void begin_start(struct container *c)
     slot->under_way = true;
 }
 
-/* In the child that is to be the program: by itself, so that it is known however early its worker
- * is killed. */
+/* In the child that will be the program: it claims itself, so that it is known however early its
+ * worker is killed. */
 static bool claim_start(void *arg)
 {
     struct group_slot *slot = arg;
@@ -562,7 +562,7 @@ static void start_container(struct worker *w, struct container *c)
     arena_release(&scratch);
 }
 
-/* Init containers one after the other, each only when the one before it succeeded; then the rest
+/* Init containers one after the other, each only after its predecessor succeeded; then the rest
  * together. */
 static bool may_start(const struct worker *w, size_t i)
 {
@@ -619,7 +619,7 @@ static void earlier(int64_t *at, int64_t other)
         *at = other;
 }
 
-/* When it is killed, monotonic; 0: not planned. */
+/* When it will be killed, monotonic; 0: not scheduled. */
 static int64_t kill_time(const struct worker *w, const struct container *c)
 {
     int64_t at = w->m->stopping ? w->m->kill_at_ms : 0;
@@ -628,7 +628,8 @@ static int64_t kill_time(const struct worker *w, const struct container *c)
     return at == 0 ? 0 : max_i64(at, c->slot->spared_until_ms);
 }
 
-/* Its time counts into the grace period; then the program has at least PRE_STOP_REST_MS. */
+/* Its time counts towards the grace period; afterwards the program has at least
+ * PRE_STOP_REST_MS. */
 static bool pre_stop_is_over(struct worker *w, struct container *c)
 {
     struct group_slot *slot = c->slot;
@@ -652,14 +653,14 @@ static bool pre_stop_is_over(struct worker *w, struct container *c)
 static void stop_container(struct worker *w, struct container *c)
 {
     if (kill_time(w, c) == 0 || !is_running(c) || c->slot->told || c->slot->killed ||
-        has_exited(w, c) || proc_is_exiting(GROUP_CLAIM_PID(c->slot->program)) /* by itself */ ||
+        has_exited(w, c) || proc_is_exiting(GROUP_CLAIM_PID(c->slot->program)) /* on its own */ ||
         !pre_stop_is_over(w, c))
         return;
     c->slot->told = true;
     signal_program(w, c, SIGTERM);
 }
 
-/* One that waits to be restarted is over as it last ended. */
+/* A container waiting for its restart keeps its last end. */
 static void give_up_restarts(struct worker *w)
 {
     for (size_t i = 0; i < w->len; i++) {
@@ -751,7 +752,7 @@ static int poll_timeout(const struct worker *w)
     return (int)min_i64(max_i64(at - group_clock_ms(), 0), INT32_MAX);
 }
 
-/* Reads what the programs wrote. Returns when something else has happened, or it is time. */
+/* Reads what the programs wrote. Returns when something else has happened, or at the deadline. */
 static void wait_for_events(struct worker *w)
 {
     enum { SIGNALS, WAKE, KEEPER, OWN };
@@ -768,7 +769,7 @@ static void wait_for_events(struct worker *w)
     for (size_t i = 0; i < w->len; i++) {
         const struct container *c = &w->containers[i];
 
-        /* one that is known to have ended is asked after from time to time */
+        /* a program known to have ended is polled from time to time */
         fds[OWN + i] = (struct pollfd){
             .fd = is_running(c) && c->exited_at_ms == 0 ? program_fd(w, c) : -1, .events = POLLIN};
         for (size_t k = 0; k < PROBE_PURPOSES; k++)
@@ -802,7 +803,7 @@ static void wait_for_events(struct worker *w)
         handle_signals(w);
 }
 
-/* Everything that follows from what happened. Returns whether the pod is over. */
+/* Handles everything that has happened. Returns whether the pod is over. */
 static bool advance(struct worker *w)
 {
     (void)group_reap(w->g, 0, NULL);
@@ -827,7 +828,7 @@ static void save(struct worker *w)
     w->durability = POD_NOT_SYNCED;
 }
 
-/* The keeper makes the last record durable, with the word that it is the last. */
+/* The keeper makes the last record durable, and marks it as the last. */
 static void save_last(struct worker *w)
 {
     w->dirty = true;
@@ -842,7 +843,7 @@ static void save_last(struct worker *w)
     }
 }
 
-/* --- taking up --- */
+/* --- resuming --- */
 
 static void init_container(struct worker *w, size_t i, const struct container_state *known)
 {
@@ -869,7 +870,7 @@ static void init_container(struct worker *w, size_t i, const struct container_st
     output_init(&c->output, w->g, i);
 }
 
-/* What the folder says may be older than the memory: the worker was killed in between. */
+/* The folder may be behind the memory: the worker was killed in between. */
 static void catch_up(struct worker *w, struct container *c)
 {
     struct group_slot *slot = c->slot;
@@ -877,11 +878,11 @@ static void catch_up(struct worker *w, struct container *c)
     if (!slot->under_way)
         return;
     if (group_claim(&slot->program, slot->ticket, GROUP_CANCELLED)) {
-        slot->under_way = false; /* the start was not made, and will not be by anyone late */
+        slot->under_way = false; /* the start was not made, and can no longer be made late */
         return;
     }
     if (c->state->phase == CONTAINER_TERMINATED && (uint32_t)c->state->restart_count < slot->run)
-        remember_as_last(c); /* as was done; it runs already */
+        remember_as_last(c); /* as had been done; it already runs */
     slot->restart_at_ms = 0;
     note_late(w, c);
 }
@@ -921,7 +922,7 @@ static void take_up(struct worker *w)
         begin_stop(w);
     changed(w, POD_NOT_SYNCED);
     if (known)
-        save(w); /* who we are now, before anything else */
+        save(w); /* our identity, before anything else */
 }
 
 static bool prepare(struct worker *w)
@@ -935,7 +936,7 @@ static bool prepare(struct worker *w)
     (void)sigaddset(&set, SIGCHLD);
     (void)sigprocmask(SIG_SETMASK, &set, NULL);
     w->keeper_fd = pidfd_open(w->keeper, 0);
-    w->alone = getppid() != w->keeper; /* only after this is the number surely its own */
+    w->alone = getppid() != w->keeper; /* only after this the pid is certainly its own */
     w->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     w->containers = arena_alloc(&w->arena, w->len * sizeof(*w->containers));
     w->outputs = arena_alloc(&w->arena, w->len * sizeof(*w->outputs));

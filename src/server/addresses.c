@@ -1,9 +1,10 @@
 /*
- * addresses.c - addresses of Services. Nobody listens on them, but clients expect one, and no two
- * Services may have the same.
+ * addresses.c - cluster IPs of Services. Nothing listens on them, but clients expect one, and they
+ * must be unique.
  *
- * What is taken is a bitmap, filled from the store when it is first needed. Deleting a Service does
- * not clear its bit; when a bit says no, or all are set, the bitmap is made anew and counts.
+ * Taken addresses are a bitmap, filled from the store on first use. Deleting a Service does not
+ * clear its bit; when an address seems taken, or all are, the bitmap is rebuilt and that result
+ * counts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "server/internal.h"
 
 #define NETWORK "10.43"
-#define ADDRESS_COUNT 65536u /* of which .0 and .255 are not used */
+#define ADDRESS_COUNT 65536u /* .0 and .255 are not used */
 #define PARSE_MEMORY_BYTES (OBJECT_LIMIT_BYTES * 16)
 
 struct addresses {
@@ -79,7 +80,7 @@ static bool make(struct server *s)
     return s->addresses;
 }
 
-/* The next free one from a place that depends on the UID; 0: none. */
+/* The next free one, starting at a hash of the UID; 0: none. */
 static unsigned find_free(const struct addresses *a, const char *uid)
 {
     unsigned start = (unsigned)(fnv1a_64(FNV1A_64_START, uid, strlen(uid)) % ADDRESS_COUNT);

@@ -1,6 +1,6 @@
 /*
- * apply_patch.c - PATCH with application/apply-patch+yaml: server-side apply. An object that is not
- * there is created. The merging itself is api/objects/apply_merge.c.
+ * apply_patch.c - PATCH with application/apply-patch+yaml: server-side apply. A missing object is
+ * created. The merging itself is in api/objects/apply_merge.c.
  */
 #include "api/apply_merge.h"
 
@@ -24,7 +24,7 @@ static int read_options(struct server_request *r, struct apply *ret, struct err 
     return 0;
 }
 
-/* What is applied says what it is. */
+/* The applied object must state its type. */
 static int check_type(struct server_request *r, const struct json *config, struct err *err)
 {
     const char *version = json_get_string(config, "apiVersion", ""),

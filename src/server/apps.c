@@ -14,7 +14,7 @@
 
 #define TICKET_MS 30000
 #define COOKIE "muster_app"
-#define OPEN_PREFIX "/.muster/" /* then the ticket, then the path */
+#define OPEN_PREFIX "/.muster/" /* followed by the ticket, then the path */
 #define ANSWER_LIMIT_BYTES (16u * 1024u)
 
 void apps_refuse(struct httpd_request *http)
@@ -24,9 +24,9 @@ void apps_refuse(struct httpd_request *http)
         "programs are shown at an origin of their own: open this address in a browser");
 }
 
-/* --- which ------------------------------------------------------------------------------- */
+/* --- finding the app --------------------------------------------------------------------- */
 
-/* Below /PREFIX/NAMESPACE/NAME (or more parts); the parts, and where they end. */
+/* Splits /PREFIX/NAMESPACE/NAME (or more parts); returns where the parts end. */
 static const char *parts_of(const struct server_mount *mount, struct arena *a, const char *path,
                             const char **ret_ns, const char **ret_name)
 {
@@ -46,7 +46,7 @@ static const char *parts_of(const struct server_mount *mount, struct arena *a, c
     return *ret_ns && *ret_name ? end : NULL;
 }
 
-/* The mount of a program's path, and the label of its origin; NULL: none. */
+/* The mount of an app's path, and the label of its origin; or NULL. */
 static const struct server_mount *app_of(struct server *s, struct arena *a, const char *path,
                                          char ret_app[ORIGIN_APP_SIZE])
 {
@@ -72,7 +72,7 @@ static const struct server_mount *app_of(struct server *s, struct arena *a, cons
 
 /* --- tickets ----------------------------------------------------------------------------- */
 
-/* A session has places of its own: nobody else's opening takes them. */
+/* Slots are per session: no other session can use them up. */
 static struct app_ticket *ticket_place(struct server *s, uint64_t session)
 {
     struct app_ticket *own = NULL, *free = NULL;
@@ -125,7 +125,8 @@ static uint64_t ticket_take(struct server *s, const char *ticket, const char *ap
     return 0;
 }
 
-/* As if the program was asked: who may not see it does not learn whether it is there. */
+/* Decides as for a request to the app itself: a caller who may not see it does not learn whether it
+ * exists. */
 static int may_open(struct server *s, struct httpd_request *http, const struct caller *caller,
                     const char *path, struct err *err)
 {
@@ -154,7 +155,7 @@ void apps_open(struct server *s, struct httpd_request *http, const struct caller
 
     if (!http->session) {
         origin_refuse_with(http, ERR_FORBIDDEN,
-                           "only who is signed in with a browser can open a program");
+                           "only a user signed in with a browser can open a program");
         return;
     }
     if (!origin_is_loopback(http)) {
@@ -191,9 +192,9 @@ void apps_open(struct server *s, struct httpd_request *http, const struct caller
     buf_release(&text);
 }
 
-/* --- at the origin ----------------------------------------------------------------------- */
+/* --- requests at the origin -------------------------------------------------------------- */
 
-/* NULL where it cannot be seen whose browser this is. */
+/* NULL when the browser's user cannot be determined. */
 static const char *cookie_value(struct server *s, struct httpd_request *http, const char *app,
                                 uint64_t session)
 {
@@ -208,7 +209,7 @@ static const char *cookie_value(struct server *s, struct httpd_request *http, co
     return signature ? arena_printf(a, "%016" PRIx64 ".%s", session, signature) : NULL;
 }
 
-/* By a page elsewhere; one at another port of the same host has the cookie sent along. */
+/* By a page elsewhere; one on another port of the same host would have the cookie sent along. */
 static bool is_led_here(const struct httpd_request *http)
 {
     const char *site = httpd_header(http, "Sec-Fetch-Site");
@@ -216,7 +217,7 @@ static bool is_led_here(const struct httpd_request *http)
     return site && strcmp(site, "none") != 0 && strcmp(site, "same-origin") != 0;
 }
 
-/* Who the cookie is of. */
+/* The caller the cookie belongs to. */
 static bool knows(struct server *s, struct httpd_request *http, const char *app,
                   const struct caller **ret)
 {
@@ -227,8 +228,8 @@ static bool knows(struct server *s, struct httpd_request *http, const char *app,
     return good && secret_equal(good, given) && login_knows_session(s, http, session, ret);
 }
 
-/* The way in goes through the console, which knows who is signed in. Not of a program's own
- * requests: they learn that it is over. */
+/* Sends page loads to the console, which knows who is signed in. The app's own requests just
+ * fail. */
 static void send_to_console(struct httpd_request *http, const char *path)
 {
     const char *accept = httpd_header(http, "Accept");
@@ -242,8 +243,9 @@ static void send_to_console(struct httpd_request *http, const char *path)
         httpd_reply(http, 303, NULL, headers, ELEMS(headers), NULL);
 }
 
-/* OPEN_PREFIX TICKET /path: an answer with the cookie whose page goes on to the path by itself. A
- * redirect would be part of the console's navigation, with which a strict cookie does not go. */
+/* OPEN_PREFIX TICKET /path: answers with the cookie and a page that continues to the path by
+ * itself. A redirect would be part of the console's navigation, which carries no SameSite=Strict
+ * cookie. */
 static void enter(struct server *s, struct httpd_request *http, const char *app)
 {
     const char *ticket = http->path + strlen(OPEN_PREFIX);
@@ -265,7 +267,7 @@ static void enter(struct server *s, struct httpd_request *http, const char *app)
     cookie = cookie_value(s, http, app, session);
     if (!cookie) {
         origin_refuse_with(http, ERR_UNAVAILABLE,
-                           "it cannot be seen which user of this machine the browser is run by");
+                           "the browser's user on this machine cannot be determined");
         return;
     }
     cookie = cookie ? arena_printf(&http->arena, COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict",
@@ -285,8 +287,8 @@ static void enter(struct server *s, struct httpd_request *http, const char *app)
         httpd_reply(http, 503, NULL, NULL, 0, NULL);
 }
 
-/* Nothing is opened by a page that leads a browser to the console: not in the user's name, with
- * whatever the address asks of the program. */
+/* A page elsewhere must not open an app in the user's name, with whatever its address asks of the
+ * app. */
 bool apps_asks_first(struct server *s, struct httpd_request *http)
 {
     static const struct httpd_header headers[] = {
@@ -346,10 +348,9 @@ void apps_handle(struct server *s, struct httpd_request *http, const char *app)
     }
     mount = app_of(s, &http->arena, http->path, of_path);
     if (!mount || strcmp(of_path, app) != 0)
-        origin_refuse_with(
-            http, ERR_NOT_FOUND,
-            "there is no such path at this origin; what was here is gone, or is another "
-            "now: open it from the console");
+        origin_refuse_with(http, ERR_NOT_FOUND,
+                           "there is no such path at this origin; the program is gone, or was "
+                           "replaced: open it from the console");
     else if (!knows(s, http, app, &caller))
         send_to_console(http, http->path);
     else

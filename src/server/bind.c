@@ -1,6 +1,6 @@
 /*
- * bind.c - POST pods/NAME/binding: a pod gets its node, once, if there is room. POST bindings is
- * the same with the pod's name in the body, as `kubectl create -f` has it.
+ * bind.c - POST pods/NAME/binding: assigns a pod its node, once, if there is room. POST bindings is
+ * the same with the pod's name in the body, as used by `kubectl create -f`.
  */
 #include <string.h>
 

@@ -1,5 +1,4 @@
-/* body.c - the object in a request's body: parsed, of the right kind, of the place the path names.
- */
+/* body.c - the object in a request's body: parsed, of the right kind, and matching the path. */
 #include <string.h>
 
 #include "server/internal.h"
@@ -32,7 +31,7 @@ int field_validation(const struct server_request *r, enum field_validation *ret,
         {"Strict", FIELD_VALIDATION_STRICT},
         {"Warn", FIELD_VALIDATION_WARN},
         {"Ignore", FIELD_VALIDATION_IGNORE},
-        {"", FIELD_VALIDATION_WARN}, /* the real server's default too */
+        {"", FIELD_VALIDATION_WARN}, /* also the real server's default */
     };
     const char *asked = query_get(r, "fieldValidation");
     int rc = check_manager(r, err);
@@ -54,7 +53,7 @@ int field_validation(const struct server_request *r, enum field_validation *ret,
                           err);
 }
 
-/* An object for another address is not looked at any further. */
+/* An object for another path is not checked any further. */
 static int check_type(struct server_request *r, const struct json *object, struct err *err)
 {
     const struct kind *k = r->route.kind;
@@ -74,7 +73,7 @@ static int check_type(struct server_request *r, const struct json *object, struc
     return 0;
 }
 
-/* Strict: duplicates are refused. Ignore: they pass without a warning. */
+/* Strict: duplicates are refused. Ignore: they pass silently. */
 struct twice {
     struct server_request *request;
     enum field_validation mode;
@@ -112,7 +111,7 @@ struct json *body_object(struct server_request *r, struct err *err)
     }
     if (object_decode(r->arena, r->route.kind, object, mode, request_warn, r, err) < 0) {
         if (!r->route.name && *object_name(object))
-            r->route.name = object_name(object); /* for the details of the Status */
+            r->route.name = object_name(object); /* for the Status' details */
         return NULL;
     }
     return object;

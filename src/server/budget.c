@@ -1,5 +1,5 @@
-/* budget.c - see budget.h. Pods are few and budgets fewer: all pods of the namespace are looked at,
- * for each budget. */
+/* budget.c - see budget.h. There are few pods and fewer budgets, so each budget checks all pods of
+ * the namespace. */
 #include "server/budget.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "server/internal.h"
 
 #define SCRATCH_BYTES (OBJECT_LIMIT_BYTES * 16)
-#define PREFIX_SIZE 256 /* a namespace's name is a label */
+#define PREFIX_SIZE 256 /* a namespace is a DNS label */
 
 bool budget_pod_is_ready(const struct json *pod)
 {

@@ -1,6 +1,6 @@
 /*
- * change.c - what update, patch and binding have in common: an old state, a new one, and the rules
- * between them. A change that changes nothing is answered with what is there and writes nothing.
+ * change.c - common to update, patch and binding: an old state, a new one, and the rules between
+ * them. A change without effect is answered with the current object and writes nothing.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ static int check_version(struct server_request *r, const struct json *old, const
                                      "meta: %s",
                                      uid, object_uid(old)),
                         err);
-    if (*version && strcmp(version, "0") != 0 && /* any */
+    if (*version && strcmp(version, "0") != 0 && /* "0" matches any */
         strcmp(version, object_resource_version(old)) != 0)
         return conflict(r,
                         "the object has been modified; please apply your changes to the latest "
@@ -35,7 +35,7 @@ static int check_version(struct server_request *r, const struct json *old, const
     return 0;
 }
 
-/* Members only the server sets keep their old value, or stay absent. */
+/* Server-owned members keep their old value, or stay absent. */
 static void keep_members(struct arena *a, struct json *next, const struct json *old,
                          const char *const *names)
 {
@@ -74,7 +74,7 @@ static void keep_metadata(struct arena *a, struct json *next, const struct json 
             json_remove(meta, gone_when_empty[i]);
 }
 
-/* A node is given by a binding, which is asked whether there is room. */
+/* A node can only be assigned by a binding, which checks for room. */
 static int check_node(const struct server_request *r, const struct json *old,
                       const struct json *next, struct err *err)
 {
@@ -89,7 +89,7 @@ static int check_node(const struct server_request *r, const struct json *old,
     return err_errno(ERR_INVALID);
 }
 
-/* The main endpoint leaves status alone; /status leaves everything else alone. */
+/* The main endpoint keeps status; /status keeps everything else. */
 static struct json *keep_other_half(struct server_request *r, const struct json *old,
                                     struct json *next)
 {
@@ -127,7 +127,7 @@ static void raise_generation(struct arena *a, const struct json *old, struct jso
         json_set_int(a, meta, "generation", json_get_int(meta, "generation", 0) + 1);
 }
 
-/* Deleted, its time over, and the last finalizer gone: now it goes. */
+/* Deleted, its grace period over, and the last finalizer removed: now it can be deleted. */
 static bool is_finished(const struct json *object)
 {
     const struct json *meta = json_get(object, "metadata");

@@ -1,6 +1,6 @@
 /*
- * crds.c - the definitions of the kinds that are compiled in, shown among those that are installed.
- * They are made from the tables on request, so they can be read and not changed.
+ * crds.c - the definitions of built-in custom kinds, listed among the installed ones. They are
+ * generated from the tables on request, so they can be read but not changed.
  */
 #include <string.h>
 

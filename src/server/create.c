@@ -9,7 +9,7 @@
 #include "server/machine_access.h"
 #include "server/rbac.h"
 
-/* What only the server may say about an object. */
+/* Members only the server may set. */
 static const char *const server_owned[] = {"selfLink", "managedFields", "deletionTimestamp",
                                            "deletionGracePeriodSeconds", "resourceVersion"};
 
@@ -74,7 +74,7 @@ static int prepare(struct server_request *r, struct json *object, struct json *m
     return rc;
 }
 
-/* What must hold of the kind itself before anything of it is made. */
+/* Preconditions on the kind itself. */
 static int check_kind(struct server_request *r, const struct json *object, struct err *err)
 {
     const struct kind *k = r->route.kind;
@@ -103,7 +103,7 @@ static int check_absent(struct server_request *r, const char *key, const char *n
                    name);
 }
 
-/* Without reading the whole of it, which a job of many replicas would pay for with each of them. */
+/* Without parsing it completely, which a job of many replicas would pay for with each pod. */
 static bool is_there(struct arena *a, const struct blob *b, const char *uid)
 {
     static const char mark[] = "\"deletionTimestamp\":";
@@ -114,7 +114,7 @@ static bool is_there(struct arena *a, const struct blob *b, const char *uid)
            !object_is_deleting(blob_parse(a, b, NULL));
 }
 
-/* The client that deleted a job has seen the last of its pods: one that a controller made in the
+/* A client that deleted a job has already waited for its pods: one that a controller created at the
  * same moment would run until the garbage collector finds it. */
 static int check_owner(struct server_request *r, const struct json *pod, struct err *err)
 {
@@ -130,7 +130,7 @@ static int check_owner(struct server_request *r, const struct json *pod, struct 
     if (item && is_there(r->arena, item->value, json_get_string(owner, "uid", "")))
         return 0;
     return err_set(err, ERR_NOT_FOUND,
-                   "pods \"%s\" is not made: %s \"%s\", which controls it, is gone",
+                   "pods \"%s\" is not created: its controller, %s \"%s\", is gone",
                    object_name(pod), k->name, name);
 }
 
@@ -177,7 +177,7 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
         namespace_make_account(r->server, key, NULL) < 0)
         log_warn("namespace %s has no default service account: out of memory", key);
     if (rc < 0 && *object_name(object))
-        r->route.name = object_name(object); /* for the details of the Status */
+        r->route.name = object_name(object); /* for the Status' details */
     return rc;
 }
 

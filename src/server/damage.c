@@ -1,8 +1,8 @@
 /*
- * damage.c - objects whose stored state is not what was written (store.h). They are answered with
- * what happened instead of "not found", so that nobody takes them for deleted: the garbage
- * collector above all, which looks for an owner before it removes what it owned. Deleting one, or
- * creating it anew, ends that.
+ * damage.c - objects whose stored state is corrupt (store.h). They are answered with an explanation
+ * instead of "not found", so that they are not taken for deleted: above all by the garbage
+ * collector, which looks for an owner before it deletes dependents. Deleting or recreating the
+ * object ends that.
  */
 #include <inttypes.h>
 
@@ -23,11 +23,11 @@ int object_missing(struct server *s, const struct kind *k, const char *key, cons
                  "%s \"%s\" is damaged in the database (revision %" PRId64
                  "), and how it was is not known",
                  k->plural, name, revision);
-    err_hint(err, "delete it or create it anew, or restore muster.db from a copy");
+    err_hint(err, "delete it or create it again, or restore muster.db from a backup");
     return rc;
 }
 
-/* What is left to tell of it. */
+/* What is still known about it. */
 static struct json *remains(struct server_request *r)
 {
     struct json *object = json_new_object(r->arena);
@@ -58,14 +58,14 @@ static void list_one(void *arg, const struct store_damage *d)
     buf_addf(arg, "damaged: %s %s at revision %" PRId64 "\n", d->collection, d->key, d->revision);
 }
 
-/* GET /readyz/storage. Names are not for everybody. */
+/* GET /readyz/storage. Object names are not public. */
 int verb_storage(struct server_request *r, struct err *err)
 {
     struct store *s = r->server->store;
     struct buf b = BUF_INIT(LIST_LIMIT_BYTES);
 
     if (!caller_may_everything(r->caller))
-        return err_set(err, ERR_FORBIDDEN, "only the owner may ask for this");
+        return err_set(err, ERR_FORBIDDEN, "only the owner may see this");
     store_each_damage(s, list_one, &b);
     if (b.len == 0)
         buf_adds(&b, "ok");

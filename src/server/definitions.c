@@ -1,13 +1,12 @@
 /*
- * definitions.c - kinds installed by CustomResourceDefinitions: which there are now, and the end of
- * those whose definition is deleted.
+ * definitions.c - kinds installed by CustomResourceDefinitions: the current list, and the removal
+ * of those whose definition is deleted.
  *
- * A definition counts when it is on disk: the collection of definitions is followed like any
- * watcher follows it. A kind that was replaced or removed may still be in use by a stream, so its
- * memory is kept until the server ends; when that is too much, definitions do not change any more
- * until the next start.
+ * A definition takes effect once it is on disk: the collection of definitions is followed like any
+ * watcher would. A replaced or removed kind may still be in use by a stream, so its memory is kept
+ * until the server stops; if that becomes too much, definitions cannot change until the next start.
  *
- * A deleted definition is held by a finalizer while its objects are deleted, as in a namespace.
+ * A deleted definition is held by a finalizer while its objects are deleted, as with a namespace.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,19 +17,19 @@
 #include "server/internal.h"
 
 #define DEFINITIONS_LIMIT 256u                       /* installed at a time */
-#define DEFINITION_MEMORY_BYTES (8u * 1024u * 1024u) /* of one */
-#define ALL_DEFINITIONS_BYTES (64u * 1024u * 1024u)  /* of all, replaced ones too */
+#define DEFINITION_MEMORY_BYTES (8u * 1024u * 1024u) /* per definition */
+#define ALL_DEFINITIONS_BYTES (64u * 1024u * 1024u)  /* in total, including replaced ones */
 #define SWEEP_MEMORY_BYTES (64u * 1024u * 1024u)
 #define SWEEP_MS 50
 #define CLEANUP_FINALIZER "customresourcecleanup.apiextensions.k8s.io"
 
-/* What one definition installed. */
+/* The kinds of one definition. */
 struct installed {
     struct installed *next;
     struct arena arena;
     char *name;               /* of the definition */
     const struct kind **list; /* in arena */
-    bool current;             /* else it was replaced, and is kept for who still uses it */
+    bool current;             /* otherwise replaced, and kept for its remaining users */
 };
 
 struct definitions {
@@ -76,7 +75,8 @@ struct store_collection *server_collection(const struct server *s, const struct 
     for (size_t i = 0; s->kinds[i]; i++)
         if (s->kinds[i] == k)
             return s->collections[i];
-    return collection_of(s, k); /* replaced while a request was under way: it was opened before */
+    return collection_of(s, k); /* replaced while a request was under way: its collection already
+                                 * exists */
 }
 
 const struct kind *server_kind(const struct server *s, const char *group, const char *version,
@@ -115,7 +115,7 @@ static size_t count_all(const struct server *s)
     return n;
 }
 
-/* Kinds that are answered and not stored have fields too, some of them. */
+/* Some kinds that are not stored have fields too. */
 static const struct kind **describe(const struct kind *const *list)
 {
     size_t n = count_kinds(list);
@@ -130,7 +130,7 @@ static const struct kind **describe(const struct kind *const *list)
     return all;
 }
 
-/* Makes the lists anew; the old ones are gone then. */
+/* Rebuilds the lists; the old ones are freed. */
 int server_list_kinds(struct server *s, struct err *err)
 {
     size_t n = count_all(s) + 1;
@@ -142,7 +142,7 @@ int server_list_kinds(struct server *s, struct err *err)
     if (full)
         described = describe(list);
     if (!described) {
-        int rc = out_of_memory(err); /* fill_lists' own error, if it had one, is kept */
+        int rc = out_of_memory(err); /* fill_lists' own error, if set, is kept */
 
         free(list);
         free(stored);
@@ -181,7 +181,7 @@ static bool is_called(const struct kind *k, const char *word)
            is_one_of(k->short_names, word);
 }
 
-/* Names must be free among the other kinds of the group. */
+/* Names must be unique within the group. */
 static const char *name_conflict(const struct server *s, struct arena *a, const struct json *crd)
 {
     const struct json *names = json_at(crd, "spec", "names");
@@ -383,7 +383,7 @@ static void lists_changed(struct server *s)
     auto_err err = ERR_INIT;
 
     if (server_list_kinds(s, &err) < 0)
-        log_warn("installing a kind: %s", err.text); /* the old list goes on */
+        log_warn("installing a kind: %s", err.text); /* the old list stays in use */
     if (!s->definitions->timer)
         s->definitions->timer = clock_start(s->clock, 0, sweep, s);
 }

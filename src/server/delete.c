@@ -1,11 +1,11 @@
-/* delete.c - DELETE of one object, and of a collection's selected objects. */
+/* delete.c - DELETE of one object, or of a collection's selected objects. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/internal.h"
 #include "server/list.h"
 
-/* Jobs that name no queue are in this one. */
+/* Jobs that name no queue use this one. */
 static bool is_default_queue(const struct kind *k, const char *name)
 {
     return k == &kind_queue && strcmp(name, DEFAULT_QUEUE) == 0;
@@ -121,7 +121,7 @@ static void collection_deleted(void *arg, bool reached)
 
 #define COLLECTION_WAIT_MS 30000
 
-/* Answered when the last of the writes is on disk. */
+/* Answers when the last of the writes is on disk. */
 static int answer_collection(struct server_request *r, int64_t before, struct err *err)
 {
     int64_t last = store_next_revision(r->server->store) - 1;

@@ -1,6 +1,6 @@
 /*
  * discovery.c - what is served, derived from the list of kinds: the old form, one document per
- * group and version, and the aggregated one, all in one. Accept decides.
+ * group and version, and the aggregated one. Accept decides.
  */
 #include <string.h>
 
@@ -20,11 +20,11 @@ static const char *const refused_verbs[] = {"delete", "deletecollection", "get",
 
 struct subresource {
     const char *name;
-    const char *kind; /* NULL: the kind's own */
+    const char *kind; /* NULL: the kind itself */
     const char *group, *version;
     const char *const *verbs;
     size_t verb_count;
-    const struct kind *only; /* NULL: kinds that have a status, or can be scaled */
+    const struct kind *only; /* NULL: kinds with a status, or that can be scaled */
 };
 
 static const struct subresource subresources[] = {
@@ -48,7 +48,7 @@ static bool has_subresource(const struct kind *k, const struct subresource *s)
     return strcmp(s->name, "scale") == 0 ? k->scale != NULL : k->has_status;
 }
 
-/* All that is served, by number: what is stored, then what is only answered. NULL at the end. */
+/* Everything served, by index: stored kinds, then the others. NULL at the end. */
 static const struct kind *served(const struct server *s, size_t i)
 {
     size_t stored = 0;
@@ -63,7 +63,7 @@ static bool is_stored(const struct kind *k)
     return !review_find(k->group, k->version, k->plural);
 }
 
-/* The first kind of its group, or of its group and version. */
+/* Whether it is the first kind of its group, or of its group and version. */
 static bool is_first(const struct server *s, size_t at, bool of_version)
 {
     for (size_t i = 0; i < at; i++)
@@ -213,7 +213,7 @@ int discover_group(struct server_request *r, const char *group, const char *vers
     return version ? reply_version(r, group, version, err) : reply_group(r, group, err);
 }
 
-/* --- all in one ------------------------------------------------------------------------ */
+/* --- aggregated ------------------------------------------------------------------------ */
 
 static void add_response_kind(struct arena *a, struct json *object, const struct kind *k,
                               const struct subresource *s)
@@ -297,7 +297,7 @@ static void reply_aggregated(struct server_request *r, bool core, const char *ve
     reply_buf(r, 200, type ? type : JSON_TYPE, &b);
 }
 
-/* The version of the aggregated form the client wants before the plain one, or NULL. */
+/* The aggregated version the client prefers to the plain form, or NULL. */
 static const char *aggregated_version(const struct server_request *r)
 {
     static const char *const served[] = {"v2", "v2beta1"};
@@ -332,7 +332,7 @@ int verb_discover_core(struct server_request *r, struct err *err)
     d = json_new_object(r->arena);
     json_set_string(r->arena, d, "kind", "APIVersions");
     json_append_string(r->arena, json_make_array(r->arena, d, "versions"), "v1");
-    /* Python's client insists on the field; which address to use nobody learns from it. */
+    /* Python's client requires the field; it is otherwise unused. */
     (void)json_make_array(r->arena, d, "serverAddressByClientCIDRs");
     reply_json(r, 200, d);
     return 0;

@@ -1,8 +1,8 @@
 /*
- * endpoints.c - Endpoints and EndpointSlices: which pods are behind a Service, made of Services and
- * pods when requested or watched (endpoints_watch.h). Nothing is stored and nobody writes
- * them, so they are never old; the price is that they cannot be made. Their resourceVersion is the
- * revision they were made at: a pod that went leaves no other trace in them.
+ * endpoints.c - Endpoints and EndpointSlices: the pods behind a Service, computed from Services and
+ * pods when requested or watched (endpoints_watch.h). Nothing is stored, so they are never stale,
+ * but they cannot be created either. Their resourceVersion is the revision they were computed at,
+ * because a removed pod leaves no other trace in them.
  */
 #include "server/endpoints.h"
 
@@ -20,14 +20,14 @@
 #define MANAGED_BY_LABEL "endpointslice.kubernetes.io/managed-by"
 #define SCRATCH_BYTES (OBJECT_LIMIT_BYTES * 16)
 #define ANSWER_LIMIT_BYTES (64u * 1024u * 1024u)
-#define PODS_LIMIT_BYTES (256u * 1024u * 1024u) /* what is kept of all pods */
+#define PODS_LIMIT_BYTES (256u * 1024u * 1024u) /* of the extracts of all pods */
 #define CELL_LIMIT_BYTES 4096u
 #define SHOWN 3 /* addresses in a cell */
 
-/* --- which pods ------------------------------------------------------------------------ */
+/* --- selecting pods -------------------------------------------------------------------- */
 
-/* What is kept of pods with an address, while a request is answered: each is parsed once however
- * many Services there are. */
+/* Extracts of the pods that have an address, for one request: each is parsed once however many
+ * Services there are. */
 struct gathering {
     struct arena *arena;
     struct arena scratch;
@@ -106,7 +106,7 @@ static bool counts_as_ready(const struct json *service, const struct json *pod)
     return json_get_bool(pod, "serving", false) && !json_get_bool(pod, "terminating", false);
 }
 
-/* Named target ports become numbers; those the pod does not have are left out. */
+/* Resolves named target ports; those the pod does not have are omitted. */
 static struct json *make_ports(struct arena *a, const struct json *service, const struct json *pod)
 {
     struct json *ports = json_new_array(a);
@@ -130,7 +130,7 @@ static struct json *make_ports(struct arena *a, const struct json *service, cons
     return ports;
 }
 
-/* The first pod says what named ports are. */
+/* Named ports are resolved by the first pod. */
 static struct json *ports_of(struct arena *a, const struct json *service, const struct json *pods)
 {
     json_each (pod, pods)
@@ -345,14 +345,14 @@ static const struct field endpoints_fields[] = {
     F_OBJS("subsets", subset_fields, "Pods behind the service, and their ports.", P(2)), {0}};
 
 static const struct field condition_fields[] = {
-    F_BOOL("ready", "Whether the pod is to be used.", PZ(1)),
+    F_BOOL("ready", "Whether the pod should be used.", PZ(1)),
     F_BOOL("serving", "Whether it is ready, also while it ends.", PZ(2)),
     F_BOOL("terminating", "Whether it is being deleted.", PZ(3)),
     {0}};
 
 static const struct field endpoint_fields[] = {
     F_STRS("addresses", "Its addresses.", P(1)),
-    F_OBJ("conditions", condition_fields, "What state the pod is in.", P(2)),
+    F_OBJ("conditions", condition_fields, "State of the pod.", P(2)),
     FIELD_TARGET(6, 4),
     {0}};
 
@@ -367,12 +367,12 @@ static const struct field slice_fields[] = {
 const struct kind kind_endpoints = {KIND_NAMES("", "v1", "Endpoints", "endpoints", "endpoints"),
                                     .short_names = (const char *const[]){"ep", NULL},
                                     .namespaced = true,
-                                    .doc = "Endpoints says which pods are behind a service.",
+                                    .doc = "Endpoints lists the pods behind a service.",
                                     .fields = endpoints_fields,
                                     .columns = endpoints_columns};
 const struct kind kind_endpoint_slice = {
     KIND_NAMES("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", "endpointslice"),
-    .namespaced = true, .doc = "EndpointSlice says which pods are behind a service.",
+    .namespaced = true, .doc = "EndpointSlice lists the pods behind a service.",
     .fields = slice_fields, .columns = slice_columns};
 
 static const struct form {
@@ -399,7 +399,7 @@ void endpoints_stamp(struct arena *a, struct json *object, int64_t revision)
                      revision);
 }
 
-/* NULL for a service without a selector: its endpoints are managed elsewhere. */
+/* NULL for a Service without a selector: its endpoints are managed elsewhere. */
 static struct json *make_of(const struct form *form, struct arena *scratch,
                             const struct blob *service, const struct json *pods)
 {
@@ -442,7 +442,7 @@ struct answer {
     struct selection selection;
     struct shape shape;
     const struct json *pods;
-    struct arena scratch; /* of one service */
+    struct arena scratch; /* for one Service */
     struct buf out;
     size_t count;
     struct err *err;

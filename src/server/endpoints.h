@@ -1,4 +1,4 @@
-/* endpoints.h - Endpoints and EndpointSlices, answered and not stored. */
+/* endpoints.h - Endpoints and EndpointSlices, computed rather than stored. */
 #ifndef MUSTER_SERVER_ENDPOINTS_H
 #define MUSTER_SERVER_ENDPOINTS_H
 
@@ -7,12 +7,13 @@
 
 extern const struct kind kind_endpoints, kind_endpoint_slice;
 
-bool endpoints_are(const struct kind *k); /* one of the two */
-/* GET of one or of many, also watching, for the request's route. */
+bool endpoints_are(const struct kind *k); /* either of the two */
+/* GET of one or many, or a watch, for the request's route. */
 int endpoints_answer(struct server_request *r, struct err *err) must_check;
 
-/* All of a kind, made of Services and pods (key -> blob): fn gets each, without a resourceVersion,
- * in an arena that is reset behind it. It returns negative when memory ran out. */
+/* Computes all objects of a kind from Services and pods (key -> blob): fn gets each one,
+ * without a resourceVersion, in an arena that is reset afterwards, and returns negative when
+ * out of memory. */
 typedef int endpoints_fn(void *arg, struct arena *a, struct json *object);
 int endpoints_each(const struct kind *k, const struct map *services, const struct map *pods,
                    endpoints_fn *fn, void *arg, struct err *err) must_check;

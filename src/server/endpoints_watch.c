@@ -1,7 +1,7 @@
 /*
- * endpoints_watch.c - see endpoints_watch.h. Making all of them costs time that grows with the
- * number of pods; the pause between two times grows with it, so that watchers never cost more than
- * a small share of the loop.
+ * endpoints_watch.c - see endpoints_watch.h. Computing all of them takes time proportional to the
+ * number of pods; the pause in between grows with it, so that watchers never take more than a small
+ * share of the loop.
  */
 #include "server/endpoints_watch.h"
 
@@ -15,9 +15,9 @@
 #include "server/internal.h"
 #include "server/snapshot.h"
 
-#define WINDOW_EVENTS 1024u /* kept for watchers that read slowly */
-#define PAUSE_MS 50         /* changes of one pod come in rows */
-#define PAUSE_SHARE 10      /* times what making them took last */
+#define WINDOW_EVENTS 1024u /* kept for slow watchers */
+#define PAUSE_MS 50         /* changes of a pod come in bursts */
+#define PAUSE_SHARE 10      /* times the duration of the last computation */
 #define PAUSE_LIMIT_MS 5000
 #define OBJECT_BYTES (4u * 1024u * 1024u)
 #define RESTAMP_BYTES (OBJECT_LIMIT_BYTES * 16)
@@ -40,7 +40,7 @@ struct made {
     struct map items; /* key -> struct item */
     int64_t revision;
     struct event window[WINDOW_EVENTS];
-    uint64_t told; /* events put into the window so far */
+    uint64_t told; /* events added to the window so far */
     struct endpoints_watch *watches;
 };
 
@@ -60,8 +60,8 @@ struct endpoints_watch {
     void *arg;
     struct event *first; /* its own events, before the window's */
     size_t first_len, first_next, first_cap;
-    uint64_t at;          /* of the window */
-    struct event current; /* the one that was handed out, of the window */
+    uint64_t at;          /* position in the window */
+    struct event current; /* the window's event returned last */
 };
 
 static const struct kind *const source_kinds[] = {&kind_service, &kind_pod};
@@ -96,7 +96,7 @@ static struct store_event event_show(const struct event *e)
                                 .previous = e->previous};
 }
 
-/* --- making ---------------------------------------------------------------------------- */
+/* --- computing ------------------------------------------------------------------------- */
 
 static void item_free(void *value)
 {
@@ -116,7 +116,7 @@ static void items_release(struct map *items)
 struct making {
     const struct kind *kind;
     int64_t revision;
-    const struct map *before; /* what has not changed is shared with */
+    const struct map *before; /* unchanged items are shared with it */
     struct map *items;
 };
 
@@ -187,12 +187,12 @@ static int make_items(struct server *s, const struct kind *k, int64_t revision,
     return rc;
 }
 
-/* --- what differs ---------------------------------------------------------------------- */
+/* --- differences ----------------------------------------------------------------------- */
 
 typedef bool tell_fn(void *arg, enum store_event_type type, const char *key, struct blob *value,
                      struct blob *previous);
 
-/* The last state of what is gone, with the revision it was found to be. */
+/* The last state of a removed object, stamped with the revision at which that was noticed. */
 static struct blob *restamp(const struct blob *last, int64_t revision)
 {
     struct arena a = ARENA_INIT(RESTAMP_BYTES);
@@ -250,7 +250,7 @@ static bool tell_all(void *arg, enum store_event_type type, const char *key, str
     return event_init(e, m->revision, type, key, value, previous);
 }
 
-/* Nobody has seen what was lost: they list again. */
+/* The lost events were seen by no watcher, so all must list again. */
 static void expel(struct made *m)
 {
     m->told += WINDOW_EVENTS + 1;
@@ -307,7 +307,7 @@ static int follow_source(struct endpoints_feed *f, size_t i, struct err *err)
                             err);
 }
 
-/* What has changed does not matter: all is looked at. */
+/* What exactly changed does not matter: everything is recomputed. */
 static void source_changed(void *arg)
 {
     struct endpoints_feed *f = arg;
@@ -381,7 +381,7 @@ static bool tell_one(void *arg, enum store_event_type type, const char *key, str
     return event_init(&w->first[w->first_len++], w->made->revision, type, key, value, previous);
 }
 
-/* How what the client knows differs from what is there. */
+/* The difference between what the client knows and the current state. */
 static int tell_first(struct endpoints_watch *w, int64_t from, struct err *err)
 {
     struct map known = MAP_INIT;

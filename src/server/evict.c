@@ -1,6 +1,6 @@
 /*
- * evict.c - POST pods/NAME/eviction: a deletion that asks first. A PodDisruptionBudget that selects
- * the pod may forbid it (budget.h).
+ * evict.c - POST pods/NAME/eviction: a deletion that a PodDisruptionBudget selecting the pod may
+ * forbid (budget.h).
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ static int check_budget(struct server_request *r, const struct json *budget, con
     return err_errno(ERR_TOO_MANY_REQUESTS);
 }
 
-/* --- all of them ----------------------------------------------------------------------- */
+/* --- all budgets ----------------------------------------------------------------------- */
 
 struct budgets {
     struct server_request *request;
@@ -66,8 +66,7 @@ static int check_budgets(struct server_request *r, struct err *err)
     return b.rc;
 }
 
-/* Without the time after which to try again: clients would do so silently, where kubectl says why
- * it waits. */
+/* Without Retry-After: clients would retry silently, whereas kubectl reports why it waits. */
 static int reply_forbidden(struct server_request *r, const struct err *err)
 {
     reply_json(r, err_http_code(err->reason),

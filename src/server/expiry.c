@@ -1,8 +1,8 @@
 /*
- * expiry.c - events are forgotten after an hour, as on a real cluster, and the oldest when there
- * are too many. A few are looked at every few seconds, so that they never hold the loop up; when
- * all were, there is a pause. Which are too many is seen without a look into them: every write of
- * an event extends its life, so the oldest has the lowest revision.
+ * expiry.c - events expire after an hour, as on a real cluster, and the oldest are dropped when
+ * there are too many. A few are checked every few seconds, so that this never blocks the loop;
+ * after a full round there is a pause. Excess events are found without parsing: every write of an
+ * event extends its life, so the oldest has the lowest revision.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,12 @@
 #define EVENT_LIFETIME_MS (3600 * 1000)
 #define HURRY_MS 50
 #define SWEEP_MS 5000
-#define ROUND_MS 60000 /* between two rounds over all of them */
+#define ROUND_MS 60000 /* between two full rounds */
 #define EVENTS_PER_SWEEP 500
 #define SWEEP_MEMORY_BYTES (16u * 1024u * 1024u)
 #define NAMESPACE_LIMIT 4096u
 #define TOTAL_LIMIT 16384u
-#define TOTAL_SLACK (TOTAL_LIMIT / 8) /* so many more and they are looked at at once */
+#define TOTAL_SLACK (TOTAL_LIMIT / 8) /* this many more, and they are trimmed at once */
 #define REMOVALS_PER_SWEEP 2000u
 
 struct sweep {
@@ -64,7 +64,7 @@ static void keep_place(struct server *s, const struct sweep *sweep)
 
 struct numbered {
     int64_t revision;
-    const char *key; /* the store's: nothing is published meanwhile */
+    const char *key; /* the store's: nothing is written meanwhile */
 };
 
 struct census {
@@ -96,7 +96,7 @@ static size_t namespace_len(const struct numbered *from, size_t count)
     return n;
 }
 
-/* Moves what is too much of these to the front of them, the oldest; answers how many. */
+/* Moves the oldest excess items to the front; returns how many. */
 static size_t excess(struct numbered *list, size_t count, size_t limit)
 {
     if (count <= limit)
@@ -116,7 +116,7 @@ static int forget(struct server *s, const struct numbered *list, size_t count, s
     return rc;
 }
 
-/* false: there are more than can be forgotten at once. */
+/* False: there are more than can be dropped at once. */
 static bool forget_excess(struct server *s, struct err *err)
 {
     struct store_collection *events = server_collection(s, &kind_event);
@@ -127,7 +127,7 @@ static bool forget_excess(struct server *s, struct err *err)
         return true;
     c.all = malloc(store_count(events) * sizeof(*c.all));
     if (!c.all)
-        return true; /* the next time */
+        return true; /* next time */
     store_list(events, NULL, NULL, note, &c);
     for (size_t at = 0, n; at < c.count; at += n) {
         size_t old;

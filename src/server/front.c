@@ -1,4 +1,4 @@
-/* front.c - the HTTP front: who may ask, and HTTP's words for what the core says. */
+/* front.c - the HTTP front: authentication, and HTTP's terms for the core's results. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,8 @@ static const char *warning_value(struct arena *a, const char *text)
     for (const char *c = text; *c; c++) {
         if (*c == '"' || *c == '\\')
             buf_addc(&b, '\\');
-        buf_addc(&b, (unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c); /* no header injection */
+        buf_addc(&b,
+                 (unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c); /* prevents header injection */
     }
     buf_addc(&b, '"');
     if (!b.failed)
@@ -83,7 +84,7 @@ static const char *http_header(struct server_request *r, const char *name)
 static const struct server_front http_front = {
     .reply = http_reply, .stream = http_stream, .upgrade = http_upgrade, .header = http_header};
 
-/* --- who may ask ----------------------------------------------------------------------- */
+/* --- authentication -------------------------------------------------------------------- */
 
 bool front_knows_token(struct server *s, struct arena *a, const char *given,
                        const struct caller **ret)
@@ -113,8 +114,8 @@ static int check_access(struct server *s, struct httpd_request *http, const stru
     return check_token(s, http, ret, err);
 }
 
-/* A stranger's body is not read: memory, and the time of those who may, would be his to spend.
- * What is open to all wants a few words. */
+/* An unauthenticated body is not read: it would use memory and time that belong to legitimate
+ * callers. Public paths need only a few bytes. */
 static bool admits(void *arg, struct httpd_request *http)
 {
     struct server *s = arg;
@@ -140,7 +141,7 @@ static const char *copied_header(struct httpd_request *http, const char *name)
     return value ? arena_strdup(&http->arena, value) : NULL;
 }
 
-/* --- what is served beside the API ------------------------------------------------------ */
+/* --- what is served besides the API ---------------------------------------------------- */
 
 struct mounted {
     struct mount_request request;
@@ -263,7 +264,7 @@ static struct transport *nobodys_transport(const struct mount_request *r)
     return NULL;
 }
 
-/* Files that anybody may have: no token is asked for, and nobody's rights are used. */
+/* Public files: no token is required, and no rights are used. */
 static bool is_page(struct server *s, struct httpd_request *http)
 {
     struct mount_request r = {

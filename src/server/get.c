@@ -2,7 +2,7 @@
 #include "server/internal.h"
 #include "server/shape.h"
 
-/* The definition of a kind that is compiled in is in no store. */
+/* The definition of a built-in kind is not in the store. */
 static int get_builtin(struct server_request *r, const char *key, struct shape *shape,
                        struct err *err)
 {

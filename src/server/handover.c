@@ -1,7 +1,7 @@
 /*
- * handover.c - pods/NAME/exec, attach and portforward: the caller is authorised; which pod and
- * container is worked out here, and the connection becomes the node's (port/node.h). What is wrong
- * before is said before the upgrade, as a Status.
+ * handover.c - pods/NAME/exec, attach and portforward: the caller is already authorized; pod and
+ * container are determined here, and the connection becomes the node's (port/node.h). Errors before
+ * that are reported before the upgrade, as a Status.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@
 
 struct handover {
     struct session session;
-    struct server_request *request; /* NULL once it is answered */
+    struct server_request *request; /* NULL once answered */
     struct node_session *node;      /* NULL until the node has opened it */
     struct upgrade upgrade;
-    bool gone; /* of the server, while the node is asked */
+    bool gone; /* from the server, while the node is opening it */
 };
 
 /* --- the connection -------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static void on_session(void *arg, struct node_session *node, const struct err *e
     r->front->upgrade(r, h->upgrade.headers, h->upgrade.header_count, on_upgraded, h);
 }
 
-/* NULL also where the front has none: the in-process transport upgrades nothing. */
+/* Also NULL for fronts without headers: the in-process transport upgrades nothing. */
 static const char *header(void *arg, const char *name)
 {
     struct server_request *r = arg;
@@ -85,7 +85,7 @@ static const char *header(void *arg, const char *name)
     return r->front->header ? r->front->header(r, name) : NULL;
 }
 
-/* The protocol is agreed on before the node is asked, which needs to know it. */
+/* The protocol is negotiated first, because the node needs to know it. */
 static struct handover *handover_new(struct server_request *r, enum upgrade_use use,
                                      struct node_upgrade *ret, struct err *err)
 {
@@ -107,7 +107,7 @@ static struct handover *handover_new(struct server_request *r, enum upgrade_use 
     return h;
 }
 
-/* --- what is asked for ----------------------------------------------------------------- */
+/* --- the request ----------------------------------------------------------------------- */
 
 static int check_phase(const struct json *pod, struct err *err)
 {
@@ -132,7 +132,7 @@ static int check_running(const struct json *pod, struct err *err)
 
 /* --- verbs ----------------------------------------------------------------------------- */
 
-/* exec, and attach, which has no command and may be asked of a pod that has ended. */
+/* exec and attach; attach has no command, and is allowed for a pod that has ended. */
 static int run_command(struct server_request *r, bool exec, struct err *err)
 {
     static const char *const streams[NODE_STREAMS] = {

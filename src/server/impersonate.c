@@ -1,6 +1,6 @@
 /*
- * impersonate.c - see impersonate.h. One difference is meant: groups, a UID or extra words without
- * a user are the client's mistake, so they are answered with 400, where the real server says 500.
+ * impersonate.c - see impersonate.h. One deliberate difference: groups, a UID or extra values
+ * without a user are the client's mistake and answered with 400, where the real server says 500.
  */
 #include "server/impersonate.h"
 
@@ -19,11 +19,11 @@ struct wanted {
     const char *user, *uid; /* NULL: not given */
     struct json *groups;    /* [group, ...] */
     struct json *extra;     /* {key: [value, ...]} */
-    const char *unknown;    /* a header of this family that means nothing here */
+    const char *unknown;    /* an unsupported header of this family */
     bool any;
 };
 
-/* Keys come in any case and percent-encoded, because header names are poor in letters. */
+/* Keys are case-insensitive and percent-encoded, because header names allow few characters. */
 static const char *extra_key(struct arena *a, const char *text)
 {
     char *lower = arena_strdup(a, text);
@@ -69,7 +69,7 @@ static void take_header(void *arg, const char *name, const char *value)
         w->unknown = arena_strdup(w->arena, name);
 }
 
-/* --- whether the caller may ---------------------------------------------------------------- */
+/* --- authorization ------------------------------------------------------------------------- */
 
 static int ask(struct server *s, struct arena *a, const struct caller *who, struct access what,
                struct err *err)
@@ -115,10 +115,10 @@ static int check(struct server *s, const struct wanted *w, const struct caller *
     return ask(s, a, who, more, err);
 }
 
-/* --- whom ---------------------------------------------------------------------------------- */
+/* --- the resulting user -------------------------------------------------------------------- */
 
-/* Those given; a service account without any has its own. Everybody is in one of the two that say
- * whether he is known. */
+/* The given groups; a service account without any has its own. Everyone is in one of the two groups
+ * for authenticated or unauthenticated users. */
 static const char *const *groups_of(struct wanted *w, const struct caller *next)
 {
     bool anonymous = strcmp(next->user, "system:anonymous") == 0;

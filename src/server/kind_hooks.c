@@ -1,7 +1,7 @@
 /*
- * kind_hooks.c - what the real server does with its built-in kinds beside storing them: a Node
- * brings its status along, a Service gets an address, a Pod that gets a node is scheduled, a budget
- * shows what it allows. One table; kinds of jobs have no business here.
+ * kind_hooks.c - what the real server does for built-in kinds besides storing them: a Node is
+ * created with its status, a Service gets an address, a Pod with a node counts as scheduled, a
+ * budget shows what it allows. One table; job kinds do not belong here.
  */
 
 #include "base/timefmt.h"
@@ -61,7 +61,7 @@ static void pod_create(struct arena *a, struct json *pod)
     json_set_string(a, c, "message", "Scheduling is blocked due to non-empty scheduling gates");
 }
 
-/* The scheduler says next why it waits, if it does. */
+/* If it still waits, the scheduler will say why. */
 static void pod_release(struct arena *a, struct json *pod)
 {
     struct json *kept = json_new_array(a);
@@ -80,7 +80,7 @@ static void pod_update(struct arena *a, const struct json *old, struct json *nex
         pod_set_scheduled(a, next, now_ms);
 }
 
-/* Nobody has to end a pod that no node has, or that has ended. */
+/* A pod without a node, or that has ended, needs no grace period. */
 static int64_t pod_grace(const struct json *pod, int64_t asked)
 {
     if (!*node_name(pod) || object_has_ended(pod))
@@ -93,7 +93,7 @@ static int64_t pod_grace(const struct json *pod, int64_t asked)
 
 /* --- others ---------------------------------------------------------------------------- */
 
-/* Left out of an update it stays, as the real server has it. */
+/* As on the real server, it is kept when an update omits it. */
 static void service_update(struct arena *a, const struct json *old, struct json *next,
                            int64_t now_ms)
 {

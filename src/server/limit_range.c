@@ -1,9 +1,9 @@
-/* limit_range.c - LimitRanges of type Container: what new pods get, and may ask for. */
+/* limit_range.c - LimitRanges of type Container: defaults and bounds for new pods. */
 
 #include "api/quantity.h"
 #include "server/internal.h"
 
-/* A limit given is also what is asked for, before a default is. */
+/* A given limit also becomes the request, before a default does. */
 static void fill(struct arena *a, struct json *container, const struct json *range)
 {
     struct json *resources = json_make_object(a, container, "resources");

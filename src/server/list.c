@@ -2,7 +2,7 @@
  * list.c - GET of a collection: selectors, pages, tables.
  *
  * Pages after the first show the collection as it was when the first was read (snapshot.c); a token
- * too old for that gets 410, with another that goes on with the collection as it is now.
+ * too old for that gets 410, along with another that continues with the current collection.
  */
 #include "server/list.h"
 
@@ -85,14 +85,14 @@ struct list {
     struct buf out;
     int64_t limit, count; /* limit 0: none */
     int64_t revision;
-    int64_t remaining; /* behind this page; known without selectors only */
+    int64_t remaining; /* after this page; only known without selectors */
     const char *after, *last_key;
     bool more, exact;
     struct err *err;
     int rc;
 };
 
-/* "REVISION KEY" in the alphabet that needs no escaping in a URL; revision 0: whatever is now. */
+/* "REVISION KEY" in a URL-safe alphabet; revision 0: the current state. */
 static char *token_make(struct list *l, int64_t revision, const char *key)
 {
     struct arena *a = l->request->arena;
@@ -138,7 +138,7 @@ static bool is_full(const struct list *l)
     return l->limit && l->count == l->limit;
 }
 
-/* False to stop: the page is full, or something failed. */
+/* False to stop: the page is full, or an error occurred. */
 static bool add_item(struct list *l, const char *key, struct blob *value)
 {
     const struct json *object = NULL;
@@ -186,7 +186,7 @@ static void list_snapshot(struct list *l)
         l->rc = rc;
 }
 
-/* metadata.name= of a known namespace is a lookup, not a search: kubectl asks it all the time. */
+/* metadata.name= in a known namespace is a lookup, not a search: kubectl uses it all the time. */
 static bool list_one(struct list *l)
 {
     const char *name = field_selector_name(l->selection.fields);
@@ -214,7 +214,7 @@ static bool add_builtin(void *arg, const struct json *crd)
     return l->rc == 0;
 }
 
-/* Definitions of what is compiled in come first, on the first page, beyond its limit. */
+/* Definitions of built-in kinds come first, on the first page, beyond its limit. */
 static void list_builtin(struct list *l)
 {
     struct server_request *r = l->request;
@@ -258,7 +258,8 @@ static int finish(struct list *l)
 
 /* --- revisions ------------------------------------------------------------------------- */
 
-/* A token that is too old: the answer holds another, for who can live with two states in a list. */
+/* The token is too old: the answer has another one, for clients that accept two states in one
+ * list. */
 static int reply_expired(struct list *l)
 {
     struct server_request *r = l->request;

@@ -1,4 +1,4 @@
-/* list.h - which objects of a collection a request means: shared by list, watch and deletion. */
+/* list.h - which objects of a collection a request selects: shared by list, watch and delete. */
 #ifndef MUSTER_SERVER_LIST_H
 #define MUSTER_SERVER_LIST_H
 
@@ -14,12 +14,12 @@ struct selection {
     const char *prefix; /* of keys: "NS/", or NULL for all */
 };
 
-/* From the path and the query; what it keeps is in a. */
+/* From the path and the query; allocates in a. */
 int selection_init(struct selection *s, const struct server_request *r, struct arena *a,
                    struct err *err) must_check;
 bool selection_matches(const struct selection *s, const struct json *object);
-/* Of a stored object: 1 it matches, 0 it does not, negative: it cannot be read. *ret gets it when
- * it had to be parsed for that, as shape_parse gives it, else NULL. */
+/* For a stored object: 1 it matches, 0 it does not, negative: it cannot be read. *ret is the object
+ * if it had to be parsed, as from shape_parse, else NULL. */
 int selection_matches_stored(const struct selection *s, struct shape *shape, struct blob *b,
                              const struct json **ret, struct err *err) must_check;
 

@@ -1,10 +1,10 @@
 /*
- * local.c - the in-process transport. Calls and answers go through queues that one wake-up of the
- * loop empties, so that nobody is called back from inside their own call, and nothing here can fail
- * for want of memory once a call was taken.
+ * local.c - the in-process transport. Calls and answers go through queues processed by one wake-up
+ * of the loop, so that no callback runs inside its own call, and nothing can fail for lack of
+ * memory once a call was accepted.
  *
- * A call is its own memory: the request's arena, the copied call, and later the answer. It outlives
- * the transport only while the server still owes it an answer.
+ * A call is one allocation: the request's arena, the copied call, and later the answer. It outlives
+ * the transport only while the server still owes an answer.
  */
 #include "server/local.h"
 
@@ -17,23 +17,23 @@
 #define CALL_MEMORY_BYTES (64u * 1024u * 1024u)
 #define READ_BYTES (32u * 1024u)
 #define CALLER_MEMORY_BYTES (64u * 1024u)
-#define READS_PER_TURN 32 /* of one stream, then the others' turn */
+#define READS_PER_TURN 32 /* per stream, then it is the others' turn */
 #define REFUSALS_LIMIT 1024
 
 struct local;
 
-/* A call, or the opening of a stream and then the stream. */
+/* A call, or a stream and the call that opens it. */
 struct api_stream {
     struct server_request request;
     struct arena arena;
     struct local *local;            /* NULL: the transport is gone */
     struct api_stream *prev, *next; /* all of the transport */
-    struct api_stream *queue_next;  /* those with something to do */
+    struct api_stream *queue_next;  /* in the queue of those with work */
     bool queued, asked, answered, closed, paused;
 
     api_reply_fn *fn;
     void *arg;
-    struct api_stream_handler handler; /* of a stream */
+    struct api_stream_handler handler; /* for a stream */
     bool is_stream;
 
     int status;
@@ -41,7 +41,7 @@ struct api_stream {
     struct stream *stream;
 };
 
-/* A call there was no memory for. */
+/* A call for which there was no memory. */
 struct refusal {
     api_reply_fn *fn;
     void *arg;
@@ -54,13 +54,13 @@ struct local {
     struct api_stream *all;
     struct api_stream *first, *last; /* the queue */
     size_t queue_len;
-    struct refusal refusals[REFUSALS_LIMIT]; /* made in one turn of the loop */
+    struct refusal refusals[REFUSALS_LIMIT]; /* of one turn of the loop */
     size_t refusals_len;
-    struct api_stream *current; /* being worked on: freed by the pump, not under it */
-    bool in_refusals;           /* the same of those */
+    struct api_stream *current; /* being processed: freed by the pump */
+    bool in_refusals;           /* the same for refusals */
     bool freed;
     struct arena caller_arena;
-    const struct caller *caller; /* of the request */
+    const struct caller *caller; /* of the requests */
     char room[READ_BYTES];
 };
 
@@ -133,7 +133,7 @@ static void unlink_call(struct api_stream *c)
     c->local = NULL;
 }
 
-/* Done with it; while the server still works on it, it stays until the answer. */
+/* Releases it; while the server still works on it, it stays until the answer. */
 static void call_drop(struct api_stream *c)
 {
     unlink_call(c);
@@ -159,7 +159,7 @@ static void stream_has_data(void *arg)
     enqueue(arg);
 }
 
-static const char not_opened[] = "the answer is a stream: it is opened, not called for";
+static const char not_opened[] = "the answer is a stream: open it instead";
 
 static void take_stream(struct server_request *r, const char *content_type, struct stream *stream)
 {
@@ -172,7 +172,7 @@ static void take_stream(struct server_request *r, const char *content_type, stru
         c->stream = stream;
         stream->on_ready = stream_has_data;
         stream->on_ready_arg = c;
-    } else { /* the caller waits for one answer, and this may never end */
+    } else { /* the caller expects one answer, and a stream may never end */
         stream->ops->close(stream);
         c->body = blob_new(not_opened, strlen(not_opened));
     }
@@ -208,7 +208,7 @@ static bool copy_call(struct api_stream *c, const struct api_call *call)
     return !arena_failed(&c->arena);
 }
 
-/* NULL when there is no memory; when there is too little, the call has its answer: status 0. */
+/* NULL when out of memory; when there is too little, the call already has its answer: status 0. */
 static struct api_stream *call_new(struct local *l, const struct api_call *call)
 {
     struct api_stream *c = calloc(1, sizeof(*c));
@@ -276,7 +276,7 @@ static void deliver_stream(struct local *l, struct api_stream *c)
         enqueue(c); /* there may be more */
 }
 
-/* A tab is open longer than an account may be there. */
+/* A browser tab may outlive the account. */
 static const struct caller *caller_now(struct local *l, struct arena *a)
 {
     if (l->caller && l->caller->kind == CALLER_ACCOUNT &&
@@ -290,7 +290,7 @@ static void work_on(struct local *l, struct api_stream *c)
     if (!c->asked) {
         c->asked = true;
         c->request.caller = caller_now(l, &c->arena);
-        server_handle(l->server, &c->request); /* calls nobody back: the answer is queued */
+        server_handle(l->server, &c->request); /* runs no callbacks: the answer is queued */
         return;
     }
     l->current = c;
@@ -320,7 +320,7 @@ static void drop_all(struct local *l)
     }
 }
 
-/* Those that make calls which are refused again are called back with the next wake-up. */
+/* Calls made here that are refused again are answered with the next wake-up. */
 static void deliver_refusals(struct local *l)
 {
     size_t n = l->refusals_len;
@@ -333,7 +333,7 @@ static void deliver_refusals(struct local *l)
     memmove(l->refusals, l->refusals + n, l->refusals_len * sizeof(l->refusals[0]));
 }
 
-/* What is queued now; what that queues comes with the next wake-up. */
+/* Processes what is queued now; new entries come with the next wake-up. */
 static void pump(void *arg)
 {
     struct local *l = arg;
@@ -355,7 +355,7 @@ static struct local *local_of(struct transport *t)
     return container_of(t, struct local, base);
 }
 
-/* Nobody is left without an answer. Beyond all bounds it comes from inside the call. */
+/* Every call gets an answer; in the extreme case before the call returns. */
 static void refuse(struct local *l, api_reply_fn *fn, void *arg)
 {
     const struct refusal r = {.fn = fn, .arg = arg};
@@ -420,7 +420,7 @@ static void local_free(struct transport *t)
 
     l->freed = true;
     if (l->current || l->in_refusals)
-        return; /* from inside a callback: the pump ends it */
+        return; /* inside a callback: the pump ends it */
     drop_all(l);
     local_destroy(l);
 }

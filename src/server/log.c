@@ -1,7 +1,7 @@
 /*
- * log.c - GET pods/NAME/log. The node has it (port/node.h); which pod is meant is worked out here.
- * A replica that is replaced keeps its name, so the name alone may mean a newer pod, or none: logs
- * outlive their pods, and uid=UID or attempt=NUMBER ask for one of them.
+ * log.c - GET pods/NAME/log. The node has the log (port/node.h); this determines which pod is
+ * meant. A replaced replica keeps its name, so the name alone may mean a newer pod, or none: logs
+ * outlive their pods, and uid=UID or attempt=NUMBER selects one of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static int check_started(const struct server_request *r, const struct json *pod,
                    json_string(json_at(state, "waiting", "reason"), "ContainerCreating"));
 }
 
-/* Between two runs the one that ended last is both the newest and the previous one. */
+/* Between two runs the last one is both the newest and the previous. */
 static bool is_between_runs(const struct json *pod, const char *container)
 {
     const struct json *status = container_status(pod, container);
@@ -55,7 +55,7 @@ static int64_t attempt_of(const struct json *pod)
 
 struct asked {
     struct server_request *request;
-    struct node_round round; /* of one that is gone */
+    struct node_round round; /* for a deleted pod */
     struct node_pod which;
     const char *container;
     struct node_log_options options;
@@ -71,7 +71,7 @@ static void on_log(void *arg, struct stream *stream, const struct err *err)
         reply_stream(g->request, node_log_type(&g->options), stream);
 }
 
-/* --- of one that is not the pod of that name, or no more -------------------------------- */
+/* --- other pods of that name ----------------------------------------------------------- */
 
 static void ask_next(struct asked *g);
 
@@ -79,7 +79,7 @@ static void on_gone(void *arg, struct stream *stream, const struct err *err)
 {
     struct asked *g = arg;
 
-    /* what is wrong with the question is wrong for all of them */
+    /* a bad query is bad for all of them */
     if (!err || err->reason == ERR_BAD_REQUEST) {
         on_log(g, stream, err);
         return;
@@ -117,7 +117,7 @@ static int gone_log(struct asked *g, const char *uid, struct err *err)
     return 0;
 }
 
-/* --- of the pod of that name ------------------------------------------------------------ */
+/* --- the current pod of that name ------------------------------------------------------ */
 
 static int pod_log(struct asked *g, const struct json *pod, struct err *err)
 {

@@ -55,7 +55,7 @@ static void reply_text(struct httpd_request *http, int code, const char *text)
 
 /* --- sessions ---------------------------------------------------------------------------- */
 
-/* What the session has open ends with it, but the request that ends it. */
+/* Whatever the session has open ends with it, except for the request that ends it. */
 static void on_ended(void *arg, uint64_t id)
 {
     struct server *s = arg;
@@ -104,7 +104,7 @@ bool login_knows_session(struct server *s, struct httpd_request *http, uint64_t 
 
 /* --- signing in and out ------------------------------------------------------------------ */
 
-/* The token is not needed any more, and not kept: only whose it is, and until when. */
+/* The token is no longer needed and not kept: only its owner and expiry are. */
 static void begin_session(struct server *s, struct httpd_request *http, const char *token,
                           const struct caller *caller)
 {
@@ -135,7 +135,7 @@ static void sign_in(struct server *s, struct httpd_request *http)
     else
         origin_refuse_with(http, ERR_UNAUTHORIZED,
                            *code ? "the code was used already, or is too old"
-                                 : "the token is not known here");
+                                 : "the token is not valid here");
     free(owner);
 }
 
@@ -164,7 +164,7 @@ static void reply_session(struct server *s, struct httpd_request *http, const st
     json_set_string(a, v, "version", MUSTER_VERSION);
     json_set_bool(a, v, "local", true);
     json_set_bool(a, v, "overcommit", s->overcommit);
-    if (caller->kind == CALLER_OWNER && s->kubeconfig_path) /* it names a user and a folder */
+    if (caller->kind == CALLER_OWNER && s->kubeconfig_path) /* it reveals a user and a folder */
         json_set_string(a, v, "kubeconfig", s->kubeconfig_path);
     json_set_string(a, v, "console", s->pages.hash ? s->pages.hash : "");
     json_write(&b, v);
@@ -185,7 +185,7 @@ static void reply_code(struct server *s, struct httpd_request *http, const struc
     rc = session_code_make(&s->logins, "", code);
     if (rc == -EBUSY) {
         origin_refuse_with(http, ERR_TOO_MANY_REQUESTS,
-                           "so many codes are good still: use one, or ask again in ten minutes");
+                           "too many codes are still valid: use one, or ask again in ten minutes");
         return;
     }
     text = rc < 0 ? NULL : arena_printf(&http->arena, "{\"path\":\"/login?code=%s\"}", code);
@@ -209,11 +209,11 @@ bool login_handle(struct server *s, struct httpd_request *http, const struct cal
     case PATH_CODE:
         reply_code(s, http, caller);
         return true;
-    case PATH_OPEN: /* what is opened is the session's, and stays it */
+    case PATH_OPEN: /* whatever is opened belongs to the session */
         if (caller->kind == CALLER_IMPERSONATED)
             origin_refuse_with(
                 http, ERR_BAD_REQUEST,
-                "a program is opened for who signed in: leave the Impersonate headers out");
+                "a program is opened for the signed-in user: leave the Impersonate headers out");
         else
             apps_open(s, http, caller);
         return true;

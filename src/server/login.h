@@ -15,17 +15,17 @@
 #include "net/httpd.h"
 #include "server/tokens.h"
 
-/* path: the file that keeps sessions, or NULL. -ENOMEM. */
+/* path: the file that stores sessions, or NULL. -ENOMEM. */
 int login_start(struct server *s, const char *path) must_check;
-/* Whether anybody may ask this, signed in or not. */
+/* Whether it is public. */
 bool login_is_open(const struct httpd_request *http);
-/* Whether it is one of the paths above; it is answered then. caller as for the API. */
+/* Answers the request if it is for one of the paths above. caller as for the API. */
 bool login_handle(struct server *s, struct httpd_request *http, const struct caller *caller);
-/* Whether it is a session's key; the request then belongs to that session, and *ret is the caller.
- */
+/* Whether it is a session's key; the request then belongs to that session, and *ret is the
+ * caller. */
 bool login_knows_key(struct server *s, struct httpd_request *http, const char *key,
                      const struct caller **ret);
-/* The same of a session that is known by its number. */
+/* The same for a session known by its id. */
 bool login_knows_session(struct server *s, struct httpd_request *http, uint64_t session,
                          const struct caller **ret);
 

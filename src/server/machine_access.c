@@ -1,12 +1,12 @@
 /*
- * machine_access.c - see machine_access.h. Jobs are looked at as pods are: their pods are made by a
- * controller, which may do everything. What stays as it is is not asked for again, so that a job
- * the owner made can be scaled by a caller who may change it; a caller who changes any word in it
- * answers for all of it.
+ * machine_access.c - see machine_access.h. Jobs are checked like pods, because their pods are
+ * created by a controller that may do anything. Unchanged parts are not checked again, so that a
+ * job created by the owner can be scaled by a caller who may change it; a caller who changes any
+ * text in it is responsible for all of it.
  *
- * A container's root is the machine's, with volumes over it: with a passwd file of one's own there,
- * a program like su would make anybody root. So pods of a namespace's user gain nothing by what
- * they execute (no_new_privs).
+ * A container's root is the machine's, with volumes on top: with a passwd file of one's own there,
+ * a program like su would make anyone root. So pods of a namespace's user cannot gain rights by
+ * executing programs (no_new_privs).
  */
 #include "server/machine_access.h"
 
@@ -25,7 +25,7 @@
 #define ANY_USER "anyuser"
 
 struct wish {
-    const char *name; /* of the right; NULL: nothing is wished */
+    const char *name; /* of the right; NULL: nothing is requested */
     const char *what;
 };
 
@@ -72,7 +72,7 @@ static bool is_pod_spec(const struct json *v)
     return json_is(v, JSON_OBJECT) && json_is(json_get(v, "containers"), JSON_ARRAY);
 }
 
-/* --- asking -------------------------------------------------------------------------------- */
+/* --- rights -------------------------------------------------------------------------------- */
 
 static bool may_use(const struct server_request *r, const char *name)
 {
@@ -86,7 +86,7 @@ static bool may_use(const struct server_request *r, const char *name)
     return rbac_allows(r->server, r->arena, r->caller, &what);
 }
 
-/* Who may have a privileged container has the machine already. */
+/* A caller who may have privileged containers already controls the machine. */
 static bool may_be_anyone(const struct server_request *r)
 {
     return !r->server->root_pods || may_use(r, ANY_USER) || may_use(r, PRIVILEGED);
@@ -109,8 +109,8 @@ static int ask(struct server_request *r, const struct json *object, struct wish 
     return !wish.name || may_use(r, wish.name) ? 0 : refuse(r, r->route.kind, object, wish, err);
 }
 
-/* Who may make pods may have them act as any account of the namespace; a template is no way around
- * that right. */
+/* A caller who may create pods may let them act as any account of the namespace; a template must
+ * not circumvent that right. */
 static int check_account(struct server_request *r, const struct json *next, const struct json *spec,
                          struct err *err)
 {
@@ -133,7 +133,7 @@ static int check_account(struct server_request *r, const struct json *next, cons
         resource_name(r->arena, r->route.kind), object_name(next), r->caller->user, account);
 }
 
-/* Every pod's spec in it, wherever the kind has them. */
+/* Every pod spec in the object, wherever the kind has them. */
 static int check_specs(struct server_request *r, const struct json *next, const struct json *at,
                        struct err *err)
 {
@@ -158,7 +158,7 @@ static bool annotation_differs(const struct json *old, const struct json *next, 
                        json_at(next, "metadata", "annotations", name));
 }
 
-/* They name folders that the daemon then reads for others. */
+/* They name folders that the daemon then reads on behalf of others. */
 static int check_annotations(struct server_request *r, const struct json *old,
                              const struct json *next, struct err *err)
 {
@@ -174,7 +174,7 @@ static int check_annotations(struct server_request *r, const struct json *old,
     return rc;
 }
 
-/* --- what is changed ----------------------------------------------------------------------- */
+/* --- changes ------------------------------------------------------------------------------- */
 
 static bool is_figure(const struct json *v)
 {
@@ -219,7 +219,7 @@ static bool same_words(const struct json *a, const struct json *b)
     return true;
 }
 
-/* Whether next's pods do something that old's do not. */
+/* Whether next's pods do anything that old's do not. */
 static bool is_rewritten(const struct server_request *r, const struct json *old,
                          const struct json *next)
 {
@@ -261,7 +261,7 @@ static int refuse_user(const struct user_check *c, const struct field_path *at,
     return rc;
 }
 
-/* Of the pod or of a container. */
+/* For the pod or a container. */
 static int check_context(const struct user_check *c, const struct json *context,
                          const struct field_path *at, struct err *err)
 {
@@ -324,7 +324,7 @@ static int check_users(const struct user_check *c, const struct json *v,
 /* --- marks --------------------------------------------------------------------------------- */
 
 #define NO_MARK (-1)
-#define NAMESPACES_OWN 0 /* root's number is nobody's mark */
+#define NAMESPACES_OWN 0 /* never a mark: root's number */
 
 static int64_t mark_of(const struct json *object)
 {
@@ -372,7 +372,7 @@ static const struct kind *kind_of_reference(const struct server_request *r, cons
     return NULL;
 }
 
-/* Whether pods are made of such objects, by our controllers or by others. */
+/* Whether pods are created from such objects, by our controllers or others. */
 static bool makes_pods(const struct kind *k)
 {
     return k->schema || app_is_kind(k) || job_is_kind(k) || batch_is_kind(k);
@@ -383,8 +383,8 @@ static bool has_text(const struct blob *b, const char *text)
     return memmem(b->data, b->len, text, strlen(text)) != NULL;
 }
 
-/* What a marked one controls has its mark, and what one controls that is gone has one: nobody knows
- * any more. Read only when it could be. */
+/* What a marked object controls gets its mark, and so does anything whose controller is gone, as
+ * its origin is unknown. Read only when it could matter. */
 static int64_t controllers_mark(const struct server_request *r, const struct json *object)
 {
     const struct json *ref = object_controller(object);
@@ -420,7 +420,7 @@ static void set_user(struct arena *a, struct json *pod, const struct namespace_u
     set_mark(a, pod, user->uid);
 }
 
-/* Of what is made: its controller's, or (RUN_AS_NAMESPACE) as its maker says. */
+/* For a new object: its controller's, or (RUN_AS_NAMESPACE) what its creator requests. */
 static int64_t first_mark(const struct server_request *r, const struct json *next)
 {
     int64_t mark = controllers_mark(r, next);
@@ -475,7 +475,7 @@ static int admit_maker(struct server_request *r, const struct json *old, struct 
     return rc;
 }
 
-/* It makes the pods of a namespace somebody's. */
+/* The annotation decides which user a namespace's pods run as. */
 static int admit_namespace(struct server_request *r, const struct json *old,
                            const struct json *next, struct err *err)
 {
@@ -490,7 +490,7 @@ static int admit_namespace(struct server_request *r, const struct json *old,
     return rc;
 }
 
-/* --- all of it ----------------------------------------------------------------------------- */
+/* --- the checks ---------------------------------------------------------------------------- */
 
 int machine_access_check(struct server_request *r, const struct json *old, struct json *next,
                          bool dry_run, struct err *err)
@@ -498,7 +498,7 @@ int machine_access_check(struct server_request *r, const struct json *old, struc
     const struct kind *k = r->route.kind;
     int rc = 0;
 
-    /* A subresource changes nothing of what is asked for here. */
+    /* Subresources do not affect any of this. */
     if (*r->route.subresource)
         return 0;
     if (!caller_may_everything(r->caller) && !k->schema) {

@@ -1,14 +1,13 @@
 /*
- * machine_access.h - what reaches beyond a pod's own on this machine: privileged containers,
- * folders named by their path, and, where root runs the pods, running as a user other than the
- * namespace's own user. Who may make pods may not have these with them: a caller needs the verb
- * `use` on machineaccess.muster.dev, "privileged", "hostpath" or "anyuser", in the namespace. A
- * rule for all resources does not give it: who says "everything in this namespace" does not mean
- * the machine.
+ * machine_access.h - access beyond a pod's own part of the machine: privileged containers, folders
+ * by path, and, where root runs the pods, users other than the namespace's own. The right to create
+ * pods does not include these: a caller needs the verb `use` on machineaccess.muster.dev,
+ * "privileged", "hostpath" or "anyuser", in the namespace. A rule for all resources does not grant
+ * it: "everything in this namespace" does not mean the machine.
  *
- * Pods of a caller without "anyuser" run as the namespace's user (namespace_user.h). What else he
- * writes that pods are made of is marked (ANNOTATION_RUN_AS), and so are the pods that controllers
- * make of it. Who may be any user takes a mark away by removing the annotation, nobody else does.
+ * Pods of a caller without "anyuser" run as the namespace's user (namespace_user.h). Other objects
+ * such a caller writes from which pods are created are marked (ANNOTATION_RUN_AS), and so are the
+ * pods that controllers create from them. Only a caller with "anyuser" can remove the mark.
  */
 #ifndef MUSTER_SERVER_MACHINE_ACCESS_H
 #define MUSTER_SERVER_MACHINE_ACCESS_H
@@ -19,8 +18,8 @@
 #define MACHINE_ACCESS_GROUP "muster.dev"
 #define MACHINE_ACCESS_RESOURCE "machineaccess"
 
-/* 403 for a caller that has not the right to what next wants and old, NULL at a creation, did not.
- * Sets in next whose pods it makes. */
+/* 403 if the caller lacks the right to what next has and old (NULL at creation) has not. Marks next
+ * with the user of its pods. */
 int machine_access_check(struct server_request *r, const struct json *old, struct json *next,
                          bool dry_run, struct err *err) must_check;
 /* As whom a pod that the caller made in the route's namespace would run; NAMESPACE_USER_NONE: as it

@@ -139,7 +139,7 @@ static int stars(const struct media *m)
     return (m->type[0] == '*') + (slash && slash[1] == '*');
 }
 
-/* Most wanted first; of those alike what names more, then the order they came in. */
+/* Highest q first; then the more specific, then the order of appearance. */
 static bool comes_before(const struct media *a, const struct media *b)
 {
     if (a->q > b->q || a->q < b->q)

@@ -1,4 +1,4 @@
-/* media.h - what a client accepts: media types with the parameters Kubernetes gives them. */
+/* media.h - what a client accepts: media types with Kubernetes' parameters. */
 #ifndef MUSTER_SERVER_MEDIA_H
 #define MUSTER_SERVER_MEDIA_H
 
@@ -9,12 +9,12 @@ struct media {
     const char *type;                 /* lower case as sent: "application/json" */
     const char *as, *group, *version; /* "" when absent */
     const char *stream;               /* "watch", or "" */
-    double q;                         /* how much it is wanted, 1 when not said */
+    double q;                         /* preference, 1 by default */
 };
 
-/* The next clause of an Accept header; false at its end. *at starts as the header's text. */
+/* The next clause of an Accept header; false at its end. *at starts as the header's value. */
 bool media_next(struct arena *a, const char **at, struct media *ret);
-/* application/json, or a pattern that covers it. */
+/* Whether it is application/json or a pattern that matches it. */
 bool media_is_json(const struct media *m);
 
 enum format { FORMAT_PLAIN, FORMAT_TABLE, FORMAT_PARTIAL };
@@ -28,9 +28,8 @@ struct format_choice {
 
 enum media_purpose { MEDIA_ANSWER, MEDIA_WATCH };
 
-/* The clause most wanted that can be served; none: 406. NULL accept takes the plain object, in
- * JSON. Tables have no protobuf, metadata alone always has; objects as they are only where
- * protobuf says so. */
+/* The most preferred clause that can be served; none: 406. accept NULL means the plain object in
+ * JSON. Tables have no protobuf form, metadata always has one; objects only if `protobuf`. */
 int media_choose(struct arena *a, const char *accept, enum media_purpose purpose, bool protobuf,
                  struct format_choice *ret, struct err *err) must_check;
 /* "application/yaml" */

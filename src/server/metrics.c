@@ -1,7 +1,7 @@
 /*
- * metrics.c - metrics.k8s.io/v1beta1, what `kubectl top` reads: the newest sample of each running
- * pod and of the nodes, as the node tells it (port/node.h). Nothing is stored here; what was not
- * measured yet, or not for a while, is not there.
+ * metrics.c - metrics.k8s.io/v1beta1, as read by `kubectl top`: the newest sample of each running
+ * pod and node, from the nodes (port/node.h). Nothing is stored here; what was not measured
+ * recently is missing.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -72,7 +72,7 @@ static bool is_running(const struct json *pod, const char *container)
     return json_is(json_at(s, "state", "running"), JSON_OBJECT);
 }
 
-/* NULL: nothing is known of it. */
+/* NULL: nothing is known about it. */
 static struct json *pod_metrics(struct server_request *r, const struct json *pod)
 {
     struct usage_latest latest;
@@ -114,7 +114,7 @@ static struct json *node_metrics(struct server_request *r, const struct json *ob
 /* --- requests --------------------------------------------------------------------------- */
 
 static const struct {
-    const struct kind *kind, *of; /* the stored kind it tells about */
+    const struct kind *kind, *of; /* the stored kind it is about */
     struct json *(*make)(struct server_request *r, const struct json *object);
 } makers[] = {{&kind_pod_metrics, &kind_pod, pod_metrics},
               {&kind_node_metrics, &kind_node, node_metrics}};
@@ -198,7 +198,7 @@ static bool parse_path(struct server_request *r, char *const *text, size_t count
         (count == 2 && in_namespace != makers[i].kind->namespaced))
         return false;
     r->route.name = count == 2 ? text[1] : NULL;
-    r->route.kind = makers[i].of; /* whose selectors it takes */
+    r->route.kind = makers[i].of; /* for selectors */
     *ret_maker = i;
     return true;
 }
@@ -220,7 +220,7 @@ static void answer(struct node_refresh *refresh)
         reply_err(r, &err);
 }
 
-/* The nodes that are asked: all, or the one that it is about. */
+/* The nodes to ask: all, or the one concerned. */
 static struct server_nodes *nodes_of(struct server_request *r, size_t maker)
 {
     const char *only = r->route.name, *key;

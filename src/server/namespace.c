@@ -1,10 +1,10 @@
 /*
- * namespace.c - namespaces: those every cluster has, what may be created in them, and their end.
+ * namespace.c - namespaces: the standard ones, what may be created in them, and their deletion.
  *
- * A deleted namespace is marked Terminating; its content is deleted like anything else (pods that
- * run get their grace), and when nothing is left it goes too. The sweep looks only at marks that
- * are committed: every object created before the mark is committed then as well, and none can come
- * after it, so that none is left behind.
+ * A deleted namespace is marked Terminating; its contents are deleted like anything else (running
+ * pods get their grace period), and when nothing is left it is deleted too. The sweep only
+ * considers committed marks: by then every object created before the mark is committed as well, and
+ * none can be created after it, so none is left behind.
  */
 #include <string.h>
 
@@ -70,7 +70,7 @@ int namespace_make_account(struct server *s, const char *ns, struct err *err)
     return rc;
 }
 
-/* The queue of those who name none. */
+/* The queue of jobs that name none. */
 static int make_default_queue(struct server *s, struct arena *a, struct err *err)
 {
     const char *key = object_key(a, &kind_queue, QUEUE_NAMESPACE, DEFAULT_QUEUE);
@@ -133,7 +133,7 @@ int namespace_check(struct server_request *r, const char *name, struct err *err)
     return err_errno(ERR_FORBIDDEN);
 }
 
-/* --- the end of a namespace ------------------------------------------------------------ */
+/* --- deletion -------------------------------------------------------------------------- */
 
 struct names {
     struct arena *arena;
@@ -162,7 +162,7 @@ static struct names list_names(struct store_collection *c, struct arena *a, cons
     return n;
 }
 
-/* Deletes what is in it; true when nothing is left, not even on its way out. */
+/* Deletes its contents; true when nothing is left, not even terminating. */
 static bool empty_namespace(struct server *s, struct arena *a, const char *ns, struct err *err)
 {
     const char *prefix = arena_printf(a, "%s/", ns);
@@ -193,7 +193,7 @@ static void end_namespace(struct server *s, struct arena *a, const char *ns, str
     if (!object || json_len(json_at(object, "metadata", "finalizers")) > 0)
         return;
     if (object_write(s, a, &kind_namespace, ns, object, WRITE_DELETE, NULL, NULL, NULL, err) < 0)
-        return; /* the next sweep tries again */
+        return; /* the next sweep retries */
 }
 
 static void sweep(void *arg)

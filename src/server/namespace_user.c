@@ -1,7 +1,7 @@
 /*
- * namespace_user.c - see namespace_user.h. The last number allotted is kept on a namespace that
- * cannot be deleted, written in the same transaction, so that a deleted namespace's number, whose
- * files may still be there, is nobody else's.
+ * namespace_user.c - see namespace_user.h. The last number allocated is stored on a namespace that
+ * cannot be deleted, in the same transaction, so that a deleted namespace's number, which may still
+ * own files, is never reused.
  */
 #include "server/namespace_user.h"
 
@@ -31,7 +31,7 @@ struct namespace_user namespace_user_of(int64_t uid)
     return (struct namespace_user){.uid = uid, .gid = known ? fs_user_group((uid_t)uid) : uid};
 }
 
-/* --- allotting -------------------------------------------------------------------------- */
+/* --- allocation ------------------------------------------------------------------------- */
 
 struct taken {
     struct arena *arena;
@@ -83,10 +83,10 @@ int namespace_user_get(struct server_request *r, bool dry_run, struct namespace_
     while (uid <= USER_ID_LIMIT && is_taken(r, uid))
         uid++;
     if (!keeper || uid > USER_ID_LIMIT)
-        return err_set(err, ERR_INTERNAL,
-                       "no user can be allotted to namespace \"%s\": say one in its annotation "
-                       "%s",
-                       r->route.ns, ANNOTATION_UID);
+        return err_set(
+            err, ERR_INTERNAL,
+            "no user can be allocated for namespace \"%s\": set one in its annotation %s",
+            r->route.ns, ANNOTATION_UID);
     *ret = namespace_user_of(uid);
     if (dry_run)
         return 0;

@@ -1,16 +1,15 @@
 /*
- * namespace_user.h - the user as whom a namespace's pods run where root runs them and nobody who
- * may be any user wrote them (machine_access.h). The Namespace says it in an annotation: the
- * owner's word, or a number of its own that the server allots when it is first needed and never
- * again to another.
+ * namespace_user.h - the user a namespace's pods run as, where root runs them and their author may
+ * not use any user (machine_access.h). It is an annotation of the Namespace: set by the owner, or a
+ * number the server allocates when first needed and never reuses.
  */
 #ifndef MUSTER_SERVER_NAMESPACE_USER_H
 #define MUSTER_SERVER_NAMESPACE_USER_H
 
 #include "server/internal.h"
 
-/* Beyond what machines give to people, services, containers and directories (SSSD ends at
- * 2000200000), below what Kubernetes ends at. */
+/* Above what machines assign to people, services, containers and directories (SSSD ends at
+ * 2000200000), below Kubernetes' maximum. */
 #define NAMESPACE_USER_FIRST 2001000000
 
 #define NAMESPACE_USER_NONE (-1)
@@ -19,9 +18,9 @@ struct namespace_user {
     int64_t uid, gid;
 };
 
-/* With the group the machine's passwd gives him, else one of his number. */
+/* With the group from the machine's passwd, else one of the same number. */
 struct namespace_user namespace_user_of(int64_t uid);
-/* The route's namespace's. Allotted if need be; a dry run only tells which it would be. */
+/* Of the route's namespace. Allocated if necessary; a dry run only reports which it would be. */
 int namespace_user_get(struct server_request *r, bool dry_run, struct namespace_user *ret,
                        struct err *err) must_check;
 

@@ -1,6 +1,6 @@
 /*
- * openapi.c - /openapi/v2 (protobuf only: kubectl takes nothing else) and /openapi/v3, an index and
- * one document per group and version. Clients keep documents by the hash in their address.
+ * openapi.c - /openapi/v2 (protobuf only, as kubectl accepts nothing else) and /openapi/v3, an
+ * index and one document per group and version. Clients cache documents by the hash in their URL.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "server/internal.h"
 
 #define DOCUMENT_LIMIT_BYTES (32u * 1024u * 1024u)
-/* With a dot where the client's Accept has '@', as the real server answers. */
+/* With a dot where the client's Accept has '@', like the real server. */
 #define V2_TYPE "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 int verb_openapi_v2(struct server_request *r, struct err *err)
@@ -32,7 +32,7 @@ static bool first_of_version(const struct server *s, size_t at)
     return true;
 }
 
-/* Once for each list of kinds. */
+/* Once per list of kinds. */
 static uint64_t hash_of(struct server *s, size_t at)
 {
     struct arena a = ARENA_INIT(DOCUMENT_LIMIT_BYTES);

@@ -1,7 +1,7 @@
 /*
- * own_lease.c - where the controllers are in the server's own process, others that would hold their
- * leases are refused. Nothing has to be written or renewed for it, and a scheduler that led before
- * this process came stops at its next renewal.
+ * own_lease.c - when the controllers are in the server's own process, other holders of their leases
+ * are refused. Nothing has to be written or renewed for that, and a scheduler that led before this
+ * process started stops at its next renewal.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * patch.c - PATCH of one object, or of its status: JSON patch, merge patch and, for built-in kinds,
- * strategic merge patch. How they work is in api/patch*.c; what the result must satisfy is in
- * change.c. Server-side apply comes by the same method and goes its own way (apply_patch.c).
+ * strategic merge patch. How they work is in api/objects/patch*.c; what the result must satisfy is
+ * in change.c. Server-side apply uses the same method but its own code (apply_patch.c).
  */
 #include "api/patch.h"
 
@@ -20,8 +20,8 @@ static bool type_is(const struct server_request *r, const char *type)
 
 /* --- unknown fields ------------------------------------------------------------------------- */
 
-/* They are looked for in what the patch sets: those the object has already are not its fault.
- * Values of the wrong type are reported for the whole result, which has a name. */
+/* Looked for in what the patch sets: fields the object already has are not its fault. Values of the
+ * wrong type are reported for the whole result, which has a name. */
 static int check_members(struct server_request *r, struct json *members, enum field_validation mode,
                          struct err *err)
 {
@@ -36,7 +36,7 @@ static int check_members(struct server_request *r, struct json *members, enum fi
     return err_errno(err->reason);
 }
 
-/* --- the kinds of patches ------------------------------------------------------------------- */
+/* --- patch types ---------------------------------------------------------------------------- */
 
 static struct json *run_merge(struct server_request *r, const struct json *old, struct json *patch,
                               enum field_validation mode, struct err *err)
@@ -63,8 +63,8 @@ static struct json *run_strategic(struct server_request *r, const struct json *o
     return next;
 }
 
-/* Its operations name no object to look at: the whole result is, unless the old one had unknown
- * fields already. */
+/* Its operations contain no object to check: the whole result is checked, unless the old one
+ * already had unknown fields. */
 static struct json *run_json(struct server_request *r, const struct json *old, struct json *patch,
                              enum field_validation mode, struct err *err)
 {
@@ -81,7 +81,7 @@ static struct json *run_json(struct server_request *r, const struct json *old, s
 
 static const struct patch_type {
     const char *media;
-    bool builtin_only; /* custom kinds have no merge keys a client could know */
+    bool builtin_only; /* custom kinds have no merge keys known to clients */
     struct json *(*run)(struct server_request *r, const struct json *old, struct json *patch,
                         enum field_validation mode, struct err *err); /* NULL: apply_patch.c */
 } types[] = {

@@ -1,5 +1,4 @@
-/* pod.c - what log, exec, attach and port-forward ask of a pod: which container, and which node has
- * it. */
+/* pod.c - common to log, exec, attach and port-forward: the container and the node of a pod. */
 #include <string.h>
 
 #include "server/internal.h"
@@ -59,9 +58,9 @@ struct node *server_node(const struct server *s, struct arena *a, const char *na
     item = store_get(server_collection(s, &kind_node), name);
     object = item ? blob_parse(a, item->value, err) : NULL;
     if (!object)
-        (void)err_set(err, ERR_NOT_FOUND, "node \"%s\" is gone: there is nobody to ask", name);
+        (void)err_set(err, ERR_NOT_FOUND, "node \"%s\" is gone", name);
     else if (!s->directory)
-        (void)err_set(err, ERR_NOT_FOUND, "node \"%s\" cannot be asked by this server", name);
+        (void)err_set(err, ERR_NOT_FOUND, "node \"%s\" cannot be reached by this server", name);
     return object && s->directory ? s->directory->ops->find(s->directory, object, err) : NULL;
 }
 

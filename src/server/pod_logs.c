@@ -1,8 +1,7 @@
 /*
- * pod_logs.c - GET /apis/muster.dev/v1/namespaces/NS/podlogs: which logs there are of the
- * namespace's pods, also of those that are gone, on all nodes, as lines of JSON (port/node.h). Who
- * may read every log of the namespace may know. A node that cannot be asked is a line, too: `node`
- * and `error`.
+ * pod_logs.c - GET /apis/muster.dev/v1/namespaces/NS/podlogs: lists the logs of the namespace's
+ * pods, deleted ones included, on all nodes, as lines of JSON (port/node.h). Requires the right to
+ * read all logs of the namespace. An unreachable node is a line, too: `node` and `error`.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@ struct pod_logs {
     struct node_round round;
     struct stream **parts;
     size_t len, at;
-    struct buf said; /* of nodes that could not be asked */
+    struct buf said; /* about unreachable nodes */
 };
 
 static ssize_t logs_read(struct stream *s, char *out, size_t cap)

@@ -1,4 +1,4 @@
-/* priority.c - a new pod gets the number its PriorityClass stands for. */
+/* priority.c - sets a new pod's priority from its PriorityClass. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ struct search {
     const struct json *found;
 };
 
-/* The lowest, as in Kubernetes, should there be several. */
+/* If there are several, the lowest, as in Kubernetes. */
 static bool see_default(void *arg, const struct store_item *item)
 {
     struct search *s = arg;

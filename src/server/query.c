@@ -1,11 +1,11 @@
-/* query.c - the part after '?': unescaped once, looked up by name. */
+/* query.c - a request's query: unescaped once, looked up by name. */
 #include <string.h>
 
 #include "base/percent.h"
 #include "net/query.h"
 #include "server/request.h"
 
-#define PARAMS_LIMIT 1024 /* each word of a command to be run in a pod is one */
+#define PARAMS_LIMIT 1024 /* each word of an exec command is one */
 
 static int add_param(struct server_request *r, struct param ***end, const char *text, size_t len,
                      struct err *err)

@@ -1,8 +1,8 @@
 /*
- * queue_check.c - whether what is made may use the queue it names: the rules R001 to R003, R026 and
- * R027, and closed queues. Jobs are looked at when they are made; their groups and pods are made by
- * a controller and not asked about again. What merely has to wait is the scheduler's to tell: here
- * is refused what could never start.
+ * queue_check.c - whether an object may use the queue it names: rules R001 to R003, R026 and R027,
+ * and closed queues. Jobs are checked when they are created; their groups and pods are created by a
+ * controller and not checked again. Only what could never start is refused here; reasons for
+ * waiting are reported by the scheduler.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@
 #define GPU_SHARE "nvidia.com/gpu.shared"
 #define POD_SPECS_LIMIT 64
 
-/* A pod's spec in the object, and how many such pods there will be. */
+/* A pod spec in the object, and the number of such pods. */
 struct member {
     const struct json *spec;
     int64_t count;
@@ -35,11 +35,11 @@ struct member {
 struct wish {
     struct server_request *request;
     const struct json *object;
-    const char *queue; /* its name; NULL: none is named, and the object is no job */
+    const char *queue; /* NULL: none, and the object is not a job */
     const struct field_path *queue_at;
     struct member members[POD_SPECS_LIMIT];
     size_t members_len;
-    const struct field_path *members_at; /* what all of them together are asked for in */
+    const struct field_path *members_at; /* the path for errors about all of them together */
     struct err *err;
 };
 
@@ -70,7 +70,7 @@ static int refuse(const struct wish *w, const char *rule, const char *text)
     return refuse_at(w, w->queue_at, rule, text);
 }
 
-/* --- which queue, which pods --------------------------------------------------------------- */
+/* --- queue and pods ------------------------------------------------------------------------ */
 
 static const struct field_path *keep(struct arena *a, const struct field_path *at)
 {
@@ -99,7 +99,7 @@ static void add_members(struct wish *w, const struct json *spec, int64_t count,
             .at = member_path(a, member_path(a, replica, "template"), "spec")};
 }
 
-/* An MPIJob has a launcher, said or not, with a container of ours in it if need be. */
+/* An MPIJob always has a launcher, with a default container if needed. */
 static void add_replicas(struct wish *w)
 {
     const struct json *spec = json_get(w->object, "spec");
@@ -135,7 +135,7 @@ static void read_job(struct wish *w)
     add_replicas(w);
 }
 
-/* A Job's, or those a CronJob makes; without a label its pods are in no queue, but for gangs. */
+/* For a Job, or those of a CronJob; without a label its pods are in no queue, except for gangs. */
 static void read_batch(struct wish *w)
 {
     struct arena *a = w->request->arena;
@@ -154,7 +154,7 @@ static void read_batch(struct wish *w)
     add_members(w, json_at(spec, "template", "spec"), json_get_int(spec, "parallelism", 1), at);
 }
 
-/* Without a word of the scheduler its pod is looked at as any other. */
+/* Without a scheduler section its pod is treated like any other. */
 static void read_notebook(struct wish *w)
 {
     read_job(w);
@@ -216,7 +216,7 @@ static int refuse_unknown(struct wish *w)
     return rc;
 }
 
-/* The owner may do everything, and means the selector he wrote all the same. */
+/* Even the owner, who may do anything, must match the selector. */
 static bool is_granted(struct wish *w)
 {
     struct server_request *r = w->request;
@@ -336,7 +336,7 @@ static bool names_one(const struct json *list, const char *word)
     return json_len(list) == 0 || json_has(list, "*") || json_has(list, word);
 }
 
-/* Of the file, where a number need not be in quotes. */
+/* In the file a number need not be quoted. */
 static const char *amount_text(struct arena *a, const struct json *v)
 {
     return json_is(v, JSON_INT) ? arena_printf(a, "%lld", (long long)v->u.integer)
@@ -403,7 +403,7 @@ static int check_shapes(struct wish *w, const struct json *queue)
     return rc;
 }
 
-/* --- what holds of every pod --------------------------------------------------------------- */
+/* --- every pod ----------------------------------------------------------------------------- */
 
 static int check_shares(struct wish *w)
 {
@@ -466,7 +466,7 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
         return 0;
     if (is_notebook && !app_is_grouped(object))
         return 0;
-    /* A job's, which was looked at when the job was made. */
+    /* A job's own, checked when the job was created. */
     if ((k == &kind_pod || k == &kind_pod_group) && object_controller(object) &&
         caller_may_everything(r->caller))
         return 0;

@@ -1,10 +1,10 @@
 /*
- * quota.c - ResourceQuotas and LimitRanges: what a namespace may hold is checked when something is
- * made in it, and what it holds is written into the quota's status.
+ * quota.c - ResourceQuotas and LimitRanges: what a namespace may hold is checked on creation, and
+ * its usage is written into the quota's status.
  *
- * Usage is counted from the objects, not kept: a count that is kept can go wrong. Creations that
- * are on their way to the disk are counted from a list, so that a gang of pods made in one turn
- * does not slip through. Where there is no quota none of this costs anything.
+ * Usage is counted from the objects, not stored: a stored count can drift. Creations not yet on
+ * disk are counted from a list, so that a gang of pods created in one turn cannot slip through.
+ * Without quotas none of this costs anything.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #define REFRESH_MS 200
 #define SILENT_LIMIT_BYTES 4096
 
-/* A creation that passed and is not on disk yet. */
+/* An accepted creation that is not on disk yet. */
 struct underway {
     struct underway *next;
     const struct kind *kind;
@@ -28,7 +28,7 @@ struct underway {
     char key[];
 };
 
-/* --- what one object uses --------------------------------------------------------------- */
+/* --- usage of one object ---------------------------------------------------------------- */
 
 static bool has_prefix(const char *text, const char *prefix)
 {
@@ -50,7 +50,7 @@ static int64_t pod_usage(const struct json *pod, const char *key)
     return pod_amount_milli(spec, "requests", key);
 }
 
-/* The kind whose objects the key is about; NULL: one we do not know. */
+/* The kind counted by the key; NULL: unknown. */
 static const struct kind *kind_of_key(const struct server *s, const char *key)
 {
     static const struct {
@@ -90,7 +90,7 @@ static int64_t usage_of(const struct kind *k, const struct json *object, const c
     return k == &kind_pod && !has_prefix(key, "count/") ? pod_usage(object, key) : 1000;
 }
 
-/* --- what a namespace uses -------------------------------------------------------------- */
+/* --- usage of a namespace --------------------------------------------------------------- */
 
 struct count {
     const struct kind *kind;
@@ -188,7 +188,7 @@ static bool container_says(const struct json *container, const char *key)
                    dot ? dot + 1 : key) != NULL;
 }
 
-/* "limits.cpu for: a,b"; nothing when all say it. */
+/* "limits.cpu for: a,b"; nothing when all containers specify it. */
 static void add_silent(struct buf *out, const struct json *spec, const char *key)
 {
     static const char *const lists[] = {"containers", "initContainers"};
@@ -207,7 +207,7 @@ static void add_silent(struct buf *out, const struct json *spec, const char *key
         }
 }
 
-/* As in Kubernetes every container has to say these, so that none runs uncounted. */
+/* As in Kubernetes every container must specify these, so that none runs uncounted. */
 static int check_said(struct check *c, const struct json *quota)
 {
     static const char *const keys[] = {"cpu",    "limits.cpu",   "limits.memory",

@@ -1,11 +1,11 @@
 /*
- * rbac.c - see rbac.h. Bindings are few and looked through for every question; for an account, a
- * stored text that does not hold its name, nor "system:" as groups and users do, is not even
- * parsed.
+ * rbac.c - see rbac.h. Bindings are few and scanned for every request; for an account, a stored
+ * text that contains neither its name nor "system:", as groups and users do, is not even parsed.
  *
- * Who may write roles could give itself everything. The real server compares rules; here one
- * needs the verbs `escalate` (roles) and `bind` (bindings) for it, which is stricter. A rule for
- * all verbs gives these too, so what must be named to be had is given only by who has it.
+ * A caller who may write roles could grant itself anything. The real server compares rules; here
+ * this requires the verbs `escalate` (roles) and `bind` (bindings), which is stricter. A rule for
+ * all verbs includes these, so rights that must be named explicitly can only be granted by a caller
+ * who has them.
  */
 #include "server/rbac.h"
 
@@ -18,7 +18,7 @@ struct search {
     struct arena *arena;
     const struct caller *who;
     const struct access *what; /* looking for a rule that allows it ... */
-    struct json *rules;        /* ... or for all of them */
+    struct json *rules;        /* ... or collecting all rules */
     const char *ns;
     bool allowed;
 };
@@ -99,7 +99,7 @@ static bool has_subject(const struct json *binding, const struct caller *who)
     return false;
 }
 
-/* NULL: there is no such role. */
+/* NULL: no such role. */
 static const struct json *find_role(struct server *s, struct arena *a, const char *ns,
                                     const struct json *ref)
 {
@@ -171,7 +171,7 @@ void rbac_list_rules(struct server *s, struct arena *a, const struct caller *who
 
 /* --- requests -------------------------------------------------------------------------- */
 
-/* The one object a list or watch is about: fieldSelector=metadata.name=X. */
+/* The one object a list or watch selects: fieldSelector=metadata.name=X. */
 static const char *selected_name(const struct server_request *r)
 {
     static const char field[] = "metadata.name=";
@@ -191,7 +191,7 @@ static const char *selected_name(const struct server_request *r)
     return "";
 }
 
-/* What is opened for both directions is a creation, however it is opened. */
+/* Opening a two-way stream counts as create, whatever the method. */
 static bool is_upgrade(const char *subresource)
 {
     static const char *const names[] = {"exec", "attach", "portforward"};
@@ -245,7 +245,7 @@ int rbac_check_access(struct server_request *r, const struct access *what, struc
     return rbac_require(r->server, r->arena, r->caller, what, err);
 }
 
-/* The verb that writing a kind needs beside the one for writing. */
+/* The verb that writing a kind requires besides the write itself. */
 static const char *writing_needs(const struct kind *k)
 {
     if (k == &kind_role || k == &kind_cluster_role)
@@ -261,7 +261,8 @@ static bool is_reading(const char *verb)
 int rbac_check_verb(struct server_request *r, const char *verb, struct err *err)
 {
     const struct kind *k = r->route.kind;
-    bool of_namespace = k == &kind_namespace && r->route.name; /* Roles in it hold for itself */
+    bool of_namespace = k == &kind_namespace && r->route.name; /* Roles in a namespace apply to the
+                                                                * namespace itself */
     struct access what = {.verb = verb,
                           .group = k->group,
                           .resource = k->plural,
@@ -280,9 +281,9 @@ int rbac_check_verb(struct server_request *r, const char *verb, struct err *err)
     return rc;
 }
 
-/* --- giving ---------------------------------------------------------------------------- */
+/* --- granting -------------------------------------------------------------------------- */
 
-/* rule NULL: of a role that is not there, which may turn out to be anything. */
+/* rule NULL: the role does not exist, and could become anything. */
 static int check_giving(struct server_request *r, const struct json *rule, const char *name,
                         struct err *err)
 {
@@ -304,14 +305,14 @@ static int check_giving(struct server_request *r, const struct json *rule, const
                 "use resource \"" MACHINE_ACCESS_RESOURCE "\" in API group \"" MACHINE_ACCESS_GROUP
                 "\" once it is made",
                 r->caller->user);
-        err_hint(err, "make the role first, then its bindings");
+        err_hint(err, "create the role first, then its bindings");
         return err_errno(ERR_FORBIDDEN);
     }
     err_set(err, ERR_FORBIDDEN,
             "User \"%s\" cannot give the right to use resource \"" MACHINE_ACCESS_RESOURCE
             "\" in API group \"" MACHINE_ACCESS_GROUP "\"%s%s%s, and has it not",
             r->caller->user, *name ? " named \"" : "", name, *name ? "\"" : "");
-    err_hint(err, "only who has that right in this place, or the owner, gives it");
+    err_hint(err, "only a user who has that right there, or the owner, can grant it");
     return err_errno(ERR_FORBIDDEN);
 }
 

@@ -1,6 +1,7 @@
 /*
- * removal.c - what a deletion does to an object: it goes at once, or it is marked and goes when its
- * grace is over and its finalizers are gone. Decides, and carries out the server's own sweeps.
+ * removal.c - applies a deletion to an object: it is deleted at once, or marked and deleted when
+ * its grace period is over and its finalizers are removed. Also carries out the server's own
+ * clean-up.
  */
 #include <string.h>
 
@@ -44,7 +45,7 @@ static void mark(struct arena *a, struct json *object, int64_t at_ms, int64_t gr
         json_set_int(a, meta, "generation", json_get_int(meta, "generation", 0) + 1);
 }
 
-/* Its time is up and nothing holds it. */
+/* Its grace period is over and nothing holds it. */
 static bool is_over(const struct json *object)
 {
     const struct json *meta = json_get(object, "metadata");
@@ -53,7 +54,7 @@ static bool is_over(const struct json *object)
            json_len(json_get(meta, "finalizers")) == 0;
 }
 
-/* Of an object that is being deleted already: the grace can only become shorter. */
+/* For an object already being deleted: the grace period can only become shorter. */
 static enum removal_result again(struct arena *a, const struct kind *k, struct json *object,
                                  int64_t asked)
 {
@@ -93,7 +94,7 @@ static bool drop_text(struct json *list, const char *text)
     return false;
 }
 
-/* Nobody would take the finalizer away again from what the garbage collector does not follow. */
+/* Only on kinds the garbage collector follows: otherwise the finalizer would never be removed. */
 static bool set_finalizers(struct arena *a, const struct kind *k, struct json *object,
                            enum propagation wanted)
 {
@@ -132,7 +133,7 @@ int removal_plan(struct arena *a, const struct kind *k, struct json *object,
     if (rc < 0)
         return rc;
     changed = set_finalizers(a, k, object, removal->propagation);
-    if (k == &kind_namespace) { /* its content first: namespace.c */
+    if (k == &kind_namespace) { /* its contents first: namespace.c */
         *ret = object_is_deleting(object) ? REMOVAL_NONE : REMOVAL_MARK;
         if (*ret == REMOVAL_MARK)
             mark(a, object, now_ms, 0);
@@ -292,7 +293,8 @@ int removal_check_later(struct server_request *r, const struct json *old, const 
     int64_t ms;
 
     if (old && owners_change(old, next) && rbac_check_verb(r, "delete", err) < 0) {
-        err_context(err, "metadata.ownerReferences: who has no owner left is deleted");
+        err_context(err,
+                    "metadata.ownerReferences: an object without a remaining owner is deleted");
         return err_errno(err->reason);
     }
     if (!said || json_equal(said, json_at(old, "metadata", "annotations", ANNOTATION_DELETE_AT)))

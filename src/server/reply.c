@@ -1,4 +1,4 @@
-/* reply.c - the one answer of a request. Must not touch the server: it may be gone by then. */
+/* reply.c - sends a request's one answer. Must not touch the server, which may be gone. */
 #include <string.h>
 
 #include "api/object.h"
@@ -30,7 +30,7 @@ static void reply_no_memory(struct server_request *r)
 {
     struct blob *body = blob_new(no_memory_status, sizeof(no_memory_status) - 1);
 
-    send_reply(r, 503, JSON_TYPE, body, RETRY_AFTER_S); /* without a body, if it must be */
+    send_reply(r, 503, JSON_TYPE, body, RETRY_AFTER_S); /* if necessary without a body */
     blob_unref(body);
 }
 
@@ -64,7 +64,7 @@ int request_choose_media(struct server_request *r, enum media_purpose purpose, s
     int rc = media_choose(r->arena, r->accept, purpose, protobuf, &r->media, err);
 
     if (rc < 0)
-        r->media = (struct format_choice){.format = FORMAT_PLAIN}; /* it is said in JSON */
+        r->media = (struct format_choice){.format = FORMAT_PLAIN}; /* errors are always JSON */
     r->media_chosen = true;
     return rc;
 }
@@ -86,7 +86,7 @@ struct json *partial_of(struct arena *a, const struct json *object)
     return p;
 }
 
-/* The table by which it becomes protobuf; NULL: there is none. */
+/* The table for encoding it as protobuf, or NULL. */
 static const struct kind *protobuf_kind(const struct json *body)
 {
     const char *name = json_get_string(body, "kind", "");

@@ -1,10 +1,10 @@
 /*
- * reviews.c - questions about oneself: what may I do, who am I (authorization.k8s.io,
- * authentication.k8s.io). They are answered and not stored. The caller may be acting as
- * another (impersonate.h): the answer is about that one.
+ * reviews.c - reviews about the caller itself: what may I do, who am I (authorization.k8s.io,
+ * authentication.k8s.io). They are answered, not stored. The caller may be impersonating
+ * (impersonate.h): then they are about that user.
  *
- * And about others, for those who have the right to ask: whose token is this, what may he do. A
- * node asks them about who comes to it (door/).
+ * And about others, for callers with the right to ask: whose token is this, what may that user do.
+ * A node uses them to check its own callers (door/).
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ static bool may_access(struct server_request *r, const struct caller *who, const
     return rbac_allows(r->server, r->arena, who, &what);
 }
 
-/* What is no resource - discovery, health, the version - everybody may read. */
+/* Everyone may read non-resource paths: discovery, health, the version. */
 static bool may_ask(struct server_request *r, const struct caller *who, const struct json *spec)
 {
     const struct json *resource = json_get(spec, "resourceAttributes");
@@ -64,7 +64,7 @@ static int fill_access(struct server_request *r, struct json *review, struct err
     return answer_access(r, r->caller, review, err);
 }
 
-/* Those who ask about others need the right to; nothing is stored, so no route has checked it. */
+/* Reviews about others need a right; as nothing is stored, no route has checked it. */
 static int check_may_review(struct server_request *r, const struct kind *k, struct err *err)
 {
     const struct access what = {.verb = "create",
@@ -177,7 +177,7 @@ static int fill_token(struct server_request *r, struct json *review, struct err 
         json_set(r->arena, status, "audiences", json_clone(r->arena, audiences));
     } else {
         json_set_string(r->arena, status, "error",
-                        audiences ? "the token is not known here"
+                        audiences ? "the token is not valid here"
                                   : "the token is not for the audiences that were asked for");
     }
     return 0;

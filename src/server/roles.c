@@ -1,8 +1,7 @@
 /*
- * roles.c - the roles every cluster has, made when they are missing: cluster-admin may do
- * everything; admin, edit and view are for RoleBindings that grant a namespace, each with
- * the rules of those below it; a Notebook's pod has one of its own. What is there already stays as
- * it is.
+ * roles.c - the standard roles, created when missing: cluster-admin may do anything; admin, edit
+ * and view are for RoleBindings that grant a namespace, each including the rules of those below it;
+ * a Notebook's pod has one of its own. Existing roles are left unchanged.
  */
 #include <string.h>
 
@@ -12,22 +11,22 @@
 #define RBAC_GROUP "rbac.authorization.k8s.io"
 #define READ "get,list,watch"
 #define WRITE "create,delete,deletecollection,patch,update"
-/* Of the core group, what holds no secrets. */
+/* In the core group, without secrets. */
 #define CORE "configmaps,persistentvolumeclaims,pods,services,serviceaccounts"
 #define OURS "batch.tensorstack.dev,tensorstack.dev,scheduler.tensorstack.dev,muster.dev"
 #define OUR_KINDS "pytorchtrainingjobs,mpijobs,tensorboards,notebooks,podgroups,notifications"
-/* Only controllers and nodes write these. */
+/* Written by controllers and nodes only. */
 #define CORE_STATUS "persistentvolumeclaims/status,pods/status,services/status"
 #define OUR_STATUS                                                                                 \
     "pytorchtrainingjobs/status,mpijobs/status,tensorboards/status,notebooks/status,"              \
     "podgroups/status,notifications/status"
 
-/* Those behind LEVEL_ADMIN have their own rules alone. */
+/* Levels after LEVEL_ADMIN have only their own rules. */
 enum level { LEVEL_VIEW, LEVEL_EDIT, LEVEL_ADMIN, LEVEL_NOTEBOOK, LEVEL_CLUSTER_ADMIN };
 
 static const struct {
     enum level level;
-    const char *groups, *resources, *verbs; /* with commas; resources NULL: of paths */
+    const char *groups, *resources, *verbs; /* comma-separated; resources NULL: for paths */
 } rules[] = {
     {LEVEL_VIEW, "", CORE "," CORE_STATUS, READ},
     {LEVEL_VIEW, "",
@@ -51,7 +50,7 @@ static const struct {
     {LEVEL_ADMIN, "authorization.k8s.io", "localsubjectaccessreviews", "create"},
     {LEVEL_NOTEBOOK, "batch.tensorstack.dev,tensorstack.dev",
      "pytorchtrainingjobs,mpijobs,tensorboards", READ ",create,update,patch,delete"},
-    {LEVEL_NOTEBOOK, "", "pods", READ ",delete"}, /* making them would be using any account */
+    {LEVEL_NOTEBOOK, "", "pods", READ ",delete"}, /* creating them would mean using any account */
     {LEVEL_NOTEBOOK, "", "pods/log,events,persistentvolumeclaims,services,configmaps", READ},
     {LEVEL_NOTEBOOK, "scheduler.tensorstack.dev", "podgroups,queues", READ},
     {LEVEL_CLUSTER_ADMIN, "*", "*", "*"},
@@ -106,7 +105,7 @@ static struct json *role_of(struct arena *a, enum level level)
     return role;
 }
 
-/* Whom Kubernetes takes for a cluster's owners. */
+/* Kubernetes' group of cluster owners. */
 static struct json *owners_of(struct arena *a, const char *role)
 {
     struct json *binding = new_object(a), *ref = json_make_object(a, binding, "roleRef"), *group;

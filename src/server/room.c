@@ -1,11 +1,11 @@
 /*
- * room.c - whether nodes and queues have room for what a scheduler writes. Schedulers decide on
- * what they have seen; two of them, or one that has not seen everything yet, would give the same
- * room twice. Here every write is known, also those on their way to the disk.
+ * room.c - checks that nodes and queues have room for a scheduler's writes. Schedulers decide on
+ * what they have seen; two of them, or one that is behind, could assign the same room twice. Here
+ * every write is known, including those under way.
  *
- * The scheduler's own ledger keeps the count, told of each write: a check costs the same however
- * many pods there are. It is made when something is first to be placed, and anew after writes have
- * failed.
+ * The scheduler's own ledger keeps the count and is updated by each write, so a check costs the
+ * same however many pods there are. It is created when something is first placed, and rebuilt after
+ * failed writes.
  */
 #include "core/admit.h"
 #include "server/caller.h"
@@ -30,7 +30,7 @@ static const struct json *find_nothing(void *arg, const struct kind *k, const ch
     (void)k;
     (void)ns;
     (void)name;
-    return NULL; /* only a decision looks things up */
+    return NULL; /* only decisions look things up */
 }
 
 struct telling {
@@ -115,7 +115,7 @@ int room_check_new_group(struct server_request *r, const struct json *group, str
     struct ledger *l;
     const char *why;
 
-    /* A job's is made anew as it was. */
+    /* A job recreates its own unchanged. */
     if (r->route.kind != &kind_pod_group ||
         (object_controller(group) && caller_may_everything(r->caller)))
         return 0;

@@ -1,9 +1,9 @@
 /*
- * route.c - from method and path to the verb that answers. The table below is the list of what the
+ * route.c - from method and path to the verb that answers. The table below lists everything the
  * server does; a verb is one file in this folder.
  *
  * Names in paths become keys of the store: a segment that would unescape to something with a slash
- * is refused here, before anything looks it up.
+ * is refused here, before any lookup.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-    {"GET", TARGET_COLLECTION, "", NULL, verb_list}, /* and verb_watch: watch=true */
+    {"GET", TARGET_COLLECTION, "", NULL, verb_list}, /* with watch=true: verb_watch */
     {"POST", TARGET_COLLECTION, "", NULL, verb_create},
     {"DELETE", TARGET_COLLECTION, "", NULL, verb_delete_collection},
     {"GET", TARGET_OBJECT, "", NULL, verb_get},
@@ -53,8 +53,8 @@ static const struct verb verbs[] = {
 
 static const struct {
     const char *path;
-    bool below; /* paths below it too */
-    bool open;  /* as on a real cluster anybody may ask whether it is well, and its version */
+    bool below; /* also paths below it */
+    bool open;  /* public, as on a real cluster: health and version */
     verb_fn *run;
 } fixed[] = {
     {"healthz", true, true, verb_health},           {"livez", true, true, verb_health},
@@ -80,7 +80,7 @@ static int not_allowed(struct err *err)
                    "the server does not allow this method on the requested resource");
 }
 
-/* Names nothing, and its sender means something other than what we would understand. */
+/* Names nothing, and the client means something other than we would understand. */
 static bool is_dots(const char *text)
 {
     return strcmp(text, ".") == 0 || strcmp(text, "..") == 0;
@@ -114,7 +114,7 @@ static bool method_is(const struct server_request *r, const char *method)
     return strcmp(r->method, method) == 0;
 }
 
-/* Of those that paths of stored kinds lead to. */
+/* Among stored kinds. */
 static const struct kind *find_kind(const struct server *s, const char *group, const char *version,
                                     const char *plural)
 {
@@ -123,7 +123,7 @@ static const struct kind *find_kind(const struct server *s, const char *group, c
     return k && endpoints_are(k) ? k : server_kind(s, group, version, plural);
 }
 
-/* PLURAL[/NAME[/SUBRESOURCE]] of one group and version, with or without namespaces/NS before. */
+/* PLURAL[/NAME[/SUBRESOURCE]] of one group and version, optionally after namespaces/NS. */
 static int route_kind(struct server_request *r, const char *group, const char *version,
                       char *const *text, size_t count, struct err *err)
 {
@@ -157,7 +157,7 @@ static int route_kind(struct server_request *r, const char *group, const char *v
     return 0;
 }
 
-/* Of those any kind may have. */
+/* Subresources any kind may have. */
 static bool has_subresource(const struct kind *k, const char *name)
 {
     if (strcmp(name, "status") == 0)
@@ -165,7 +165,7 @@ static bool has_subresource(const struct kind *k, const char *name)
     return strcmp(name, "scale") != 0 || k->scale;
 }
 
-/* Logs, samples and streams: no object is answered, whatever the client accepts. */
+/* Logs, samples and streams do not return objects, whatever the client accepts. */
 static bool answers_objects(verb_fn *run)
 {
     return run != verb_log && run != verb_samples && run != verb_exec && run != verb_attach &&
@@ -193,13 +193,13 @@ static int run_verb(struct server_request *r, struct err *err)
     if (k->deprecation)
         request_warn(r, k->deprecation);
     if (k == &kind_machine_access && !method_is(r, "GET"))
-        return err_set(err, ERR_METHOD_NOT_ALLOWED,
-                       "machineaccess.muster.dev is no object but a right: a Role gives its verb "
-                       "use");
+        return err_set(
+            err, ERR_METHOD_NOT_ALLOWED,
+            "machineaccess.muster.dev is a right, not an object: a Role grants its verb use");
     if (k->refused && !method_is(r, "GET") && !method_is(r, "DELETE"))
         return err_set(err, ERR_METHOD_NOT_ALLOWED,
                        "this server runs pods and training jobs and has no controller for %s: "
-                       "make pods, or a PyTorchTrainingJob or MPIJob",
+                       "create pods, or a PyTorchTrainingJob or MPIJob",
                        resource_name(r->arena, k));
 
     for (size_t i = 0; i < ELEMS(verbs); i++) {

@@ -24,7 +24,7 @@ struct reading {
     struct node_samples_query query;
     const char *uid;
     struct node_pod which;
-    struct node_round round; /* of a pod that is gone */
+    struct node_round round; /* for a deleted pod */
 };
 
 static void reply_samples(const struct reading *d, const char *samples)
@@ -44,7 +44,7 @@ static void reply_samples(const struct reading *d, const char *samples)
     reply_buf(d->request, 200, JSON_TYPE, &b);
 }
 
-/* Of one that is there: none yet is none, not an error. */
+/* For an existing pod, no samples yet is not an error. */
 static void on_samples(void *arg, const char *samples, bool found, const struct err *err)
 {
     struct reading *d = arg;

@@ -1,6 +1,6 @@
 /*
- * scale.c - /scale of installed kinds: the number of replicas, wherever the kind keeps it, as an
- * autoscaling/v1 Scale. Writing it is a change of the object like any other.
+ * scale.c - /scale of installed kinds: the replica count, wherever the kind has it, as an
+ * autoscaling/v1 Scale. Writing it is an ordinary change of the object.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static struct json *scale_of(struct server_request *r, const struct json *object
     return scale;
 }
 
-/* .spec.replicas: members only, as definitions must give it. */
+/* .spec.replicas: member names only, as required in definitions. */
 static void set_at(struct arena *a, struct json *object, const char *path, int64_t n)
 {
     while (*path == '.') {

@@ -1,4 +1,4 @@
-/* server.c - the server's life: its collections, its namespaces, its end. */
+/* server.c - starts and stops the server: its collections and standard namespaces. */
 #include "server/server.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/* shape.c - see shape.h. Plain objects are copied byte by byte from the store, never encoded anew.
- */
+/* shape.c - see shape.h. Plain objects are copied from the store as bytes, never encoded again. */
 #include "server/shape.h"
 
 #include <inttypes.h>
@@ -80,7 +79,7 @@ static struct json *table_of(struct shape *s, const struct json *object, bool wi
     return table;
 }
 
-/* Rows keep what belongs to the object in scratch: the table may share it. */
+/* Rows keep the object in scratch, as the table may share parts of it. */
 static const struct json *parsed(struct shape *s, const struct blob *b, const struct json *object,
                                  struct err *err)
 {
@@ -95,7 +94,7 @@ static int write_checked(struct shape *s, const struct json *v, struct buf *out,
     return 0;
 }
 
-/* What is shown of it, but for rows; and as what kind. */
+/* What is returned of it, except for rows; and as which kind. */
 static const struct json *shown(struct shape *s, const struct json *object)
 {
     return s->format == FORMAT_PARTIAL ? partial_of(&s->scratch, object) : object;

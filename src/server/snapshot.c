@@ -1,6 +1,6 @@
 /*
- * snapshot.c - see snapshot.h. The first event of a key after the revision says what was before:
- * so what has changed since, which the window bounds, is laid over a walk of what is there now.
+ * snapshot.c - see snapshot.h. The first event of a key after the revision has its previous state:
+ * so the changes since, which the window bounds, are laid over a walk of the current state.
  */
 #include "server/snapshot.h"
 
@@ -12,13 +12,13 @@
 
 struct walk {
     struct map changed;    /* key -> the value it had, or absent */
-    struct map_node *next; /* of those, not told yet */
+    struct map_node *next; /* next one to report */
     snapshot_fn *fn;
     void *arg;
     bool over;
 };
 
-static struct blob absent; /* stands for: it was not there */
+static struct blob absent; /* marks a key that did not exist */
 
 static void unref_value(void *value)
 {
@@ -74,7 +74,7 @@ static int gather_changed(struct store_collection *c, int64_t revision, const ch
     return rc == -ESTALE ? err_set(err, ERR_EXPIRED, "the list expired while it was read") : 0;
 }
 
-/* Those whose keys come before the given one (NULL: all that are left). */
+/* Reports those with keys before the given one (NULL: all that are left). */
 static void tell_changed(struct walk *w, const char *until)
 {
     while (!w->over && w->next && (!until || strcmp(w->next->key, until) < 0)) {

@@ -1,6 +1,6 @@
 /*
- * snapshot.h - a collection as it was at an earlier revision, worked out from what is there now and
- * the watch window. It keeps a list that is read in pages one list.
+ * snapshot.h - a collection as of an earlier revision, derived from the current state and the watch
+ * window. Makes a list read in pages consistent.
  */
 #ifndef MUSTER_SERVER_SNAPSHOT_H
 #define MUSTER_SERVER_SNAPSHOT_H
@@ -8,9 +8,9 @@
 #include "base/map.h"
 #include "store/store.h"
 
-/* Items whose key begins with prefix and comes after after (NULL: all), as of revision, in the
- * order of keys. fn returns false to stop; what it is given is valid during the call. -ESTALE with
- * ERR_EXPIRED when the window does not reach back that far. */
+/* Items with the prefix and a key > after (NULL: all), as of revision, in key order. fn returns
+ * false to stop; its arguments are valid during the call. -ESTALE with ERR_EXPIRED when the window
+ * does not reach back that far. */
 typedef bool snapshot_fn(void *arg, const char *key, struct blob *value);
 int snapshot_each(struct store_collection *c, int64_t revision, const char *prefix,
                   const char *after, snapshot_fn *fn, void *arg, struct err *err) must_check;

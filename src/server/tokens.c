@@ -1,7 +1,7 @@
 /*
  * tokens.c - see tokens.h, and POST serviceaccounts/NAME/token. The text is a JWT (RFC 7519) signed
- * with HMAC-SHA256, because clients like to look into theirs; we take only what we signed, so the
- * header is compared and not read.
+ * with HMAC-SHA256, because clients like to inspect theirs; we only accept what we signed, so the
+ * header is compared, not parsed.
  */
 #include "server/tokens.h"
 
@@ -81,7 +81,7 @@ static const struct json *read_claims(struct server *s, struct arena *a, const c
     return parse_claims(a, begin, (size_t)(dot - begin));
 }
 
-/* Whether the object is still the one the token was made for. */
+/* Whether the object is still the one the token was issued for. */
 static bool is_there(struct server *s, struct arena *a, const struct kind *k, const char *ns,
                      const char *name, const char *uid)
 {
@@ -120,7 +120,7 @@ static const struct caller *caller_of(struct server *s, struct arena *a, const s
     return who->groups && token_is_still_good(s, a, who) ? who : NULL;
 }
 
-/* The audience of a token that names none, and of a review that asks for none: this API. */
+/* The default audience of tokens and reviews: this API. */
 static struct json *api_audiences(struct arena *a)
 {
     static const char *const names[] = {"https://kubernetes.default.svc",
@@ -132,7 +132,7 @@ static struct json *api_audiences(struct arena *a)
     return list;
 }
 
-/* Those of wanted that a token is for; NULL when it is for none. */
+/* Those of wanted that the token is for; NULL when there are none. */
 static const struct json *audiences_met(struct arena *a, const struct json *of_token,
                                         const struct json *wanted)
 {
@@ -185,7 +185,7 @@ const struct caller *token_caller_named(struct server *s, struct arena *a, const
     return caller_of(s, a, parse_claims(a, name, strlen(name)));
 }
 
-/* --- making ---------------------------------------------------------------------------- */
+/* --- issuing --------------------------------------------------------------------------- */
 
 static void set_object(struct arena *a, struct json *about, const char *key, const char *name,
                        const char *uid)

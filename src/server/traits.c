@@ -1,6 +1,6 @@
 /*
- * traits.c - see traits.h. One allocation of strings, each with its NUL: the values of fields in
- * the order of field_path(), then keys and values of labels.
+ * traits.c - see traits.h. One allocation of NUL-terminated strings: the values of fields in the
+ * order of field_path(), then keys and values of labels.
  */
 #include "server/traits.h"
 
@@ -12,11 +12,11 @@
 struct traits {
     const char *const *field_selectors; /* of the kind they were taken for */
     size_t fields_len;
-    uint32_t labels, end; /* where in text */
+    uint32_t labels, end; /* offsets in text */
     char text[];
 };
 
-/* The paths a kind offers, by number; NULL at the end. */
+/* The paths a kind supports, by index; NULL at the end. */
 static const char *field_path(const char *const *field_selectors, size_t i)
 {
     if (i < 2)

@@ -1,5 +1,5 @@
-/* version.c - /version, figures, and that the server is well. It is ready when what every cluster
- * has is on disk, and so to be seen: who waits for it may ask for the default namespace next. */
+/* version.c - /version, metrics and health. The server is ready once the standard objects are on
+ * disk and visible: a client that waits for it may ask for the default namespace next. */
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ static const struct {
     const char *name, *value;
 } version_fields[] = {
     {"major", "1"},
-    {"minor", "32"}, /* kubectl's dispatcher chooses the client by it */
+    {"minor", "32"}, /* the kubectl dispatcher picks the client by it */
     {"gitVersion", VERSION_TEXT},
     {"gitCommit", ""},
     {"gitTreeState", "clean"},

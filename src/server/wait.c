@@ -1,4 +1,4 @@
-/* wait.c - requests that wait for a revision: told at a commit, or when their time is over. */
+/* wait.c - requests that wait for a revision: notified at a commit, or on timeout. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ struct wait {
     struct store_watch *watch;
     struct clock_timer *timer;
     int64_t revision;
-    struct blob *write; /* of the write waited for; NULL: any of that revision or later */
+    struct blob *write; /* the write waited for; NULL: any of that revision or later */
     bool seen;
     wait_fn *fn;
     void *arg;
@@ -47,7 +47,8 @@ static void something_committed(void *arg)
     struct wait *w = arg;
     struct store_event e;
 
-    while (store_watch_next(w->watch, &e) > 0) /* only at the end is the next commit reported */
+    while (store_watch_next(w->watch, &e) > 0) /* the next commit is only reported after the last
+                                                * event */
         w->seen = w->seen || (w->write && e.revision == w->revision && e.value &&
                               e.value->len == w->write->len &&
                               memcmp(e.value->data, w->write->data, w->write->len) == 0);

@@ -1,15 +1,15 @@
 /*
- * watch.c - GET of a collection with watch=true: one JSON object per line, or frames of protobuf,
- * for as long as the client stays.
+ * watch.c - GET of a collection with watch=true: one JSON object per line, or protobuf frames, for
+ * as long as the client stays.
  *
- * Without a revision (or 0) the collection as it is comes first, each object as ADDED. Objects are
- * not encoded again for a client that takes them as they are: what is sent is
- * {"type":...,"object":<the stored bytes>}. Nothing is kept per watcher but its place in the
- * window; one that is too slow gets 410. A bookmark is sent only when everything up to its
- * revision has been. An event converted for one watcher (to protobuf, to a Table) is shared by all
- * that are at the same place, so that many clients that do not read cost one copy.
+ * Without a revision (or with 0) the current collection comes first, each object as ADDED. For a
+ * client that takes plain objects nothing is encoded again: it gets {"type":...,"object":<the
+ * stored bytes>}. A watcher holds nothing but its position in the window; one that is too slow gets
+ * 410. A bookmark is sent only when everything up to its revision has been. An event converted for
+ * one watcher (to protobuf, to a Table) is shared by all at the same position, so that many stalled
+ * clients cost one copy.
  *
- * What is made of other objects and not stored has a feed of its own (endpoints_watch.h).
+ * Kinds that are computed, not stored, have their own feed (endpoints_watch.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,19 +25,19 @@
 #include "server/list.h"
 
 #define BOOKMARK_MS 60000
-#define LONGEST_WATCH_S 3600 /* of a client that names no end */
+#define LONGEST_WATCH_S 3600 /* for a client without a timeout */
 #define EVENT_LIMIT_BYTES (16u * 1024u * 1024u)
 #define STREAM_MEMORY_BYTES (256u * 1024u) /* selectors */
-#define SHARED_FROM_BYTES 4096u            /* smaller events are each watcher's own */
+#define SHARED_FROM_BYTES 4096u            /* smaller events are not shared */
 
 enum initial { INITIAL_NONE, INITIAL_ADDED };
 
-/* What an event was converted from, and how; compared as bytes. */
+/* What an event was converted from, and how; compared bytewise. */
 struct frame_key {
     const struct blob *value;
     const struct kind *kind;
     int64_t left_revision; /* see put_event */
-    int64_t second;        /* of a Table, whose ages change */
+    int64_t second;        /* for a Table, whose ages change */
     int type, format, encoding, include;
     char table_version[8];
     bool with_columns;
@@ -46,7 +46,7 @@ struct frame_key {
 /* A converted event; those in use are in server->frames. */
 struct frame {
     struct frame_key key;
-    struct blob *value; /* holds the key's */
+    struct blob *value; /* keeps the key's pointer valid */
     struct blob *text;
     size_t refs;
 };
@@ -63,13 +63,13 @@ struct watch {
     struct clock_timer *end_timer, *bookmark_timer;
     int64_t sent_revision; /* everything up to it was sent */
 
-    struct blob **initial; /* what comes first; references */
+    struct blob **initial; /* sent first; references */
     size_t initial_count, initial_next, initial_cap;
 
     bool bookmarks, bookmark_due, mark_initial_end;
     bool columns_sent, ending;
 
-    /* what is being sent: a shared frame, or head, then shared bytes of body, then tail */
+    /* Being sent: a shared frame, or head, then shared bytes of body, then tail. */
     struct frame *frame;
     struct buf head;
     struct blob *body;
@@ -85,7 +85,7 @@ static const struct {
 
 #define TAIL "}\n"
 
-/* --- what is being sent ---------------------------------------------------------------- */
+/* --- output ---------------------------------------------------------------------------- */
 
 static size_t piece_len(const struct watch *w)
 {
@@ -177,7 +177,7 @@ static struct frame_key key_of(const struct watch *w, enum store_event_type type
 {
     struct frame_key k;
 
-    memset(&k, 0, sizeof(k)); /* what is between the members, too */
+    memset(&k, 0, sizeof(k)); /* including padding */
     k.value = source;
     k.kind = w->shape.kind;
     k.left_revision = left_revision;
@@ -193,7 +193,7 @@ static struct frame_key key_of(const struct watch *w, enum store_event_type type
     return k;
 }
 
-/* Makes what is in head the shared frame; without memory for it, it stays this watcher's own. */
+/* Turns head into a shared frame; when out of memory it stays this watcher's own. */
 static void share(struct watch *w, const struct frame_key *key, struct blob *source)
 {
     struct frame *f = w->head.failed ? NULL : calloc(1, sizeof(*f));
@@ -229,7 +229,8 @@ static int convert(struct watch *w, enum store_event_type type, const struct blo
 
 static struct blob *last_match(struct watch *w, const struct blob *previous, int64_t revision);
 
-/* left_revision: of the change after which the object matches no more; 0 for what it is now. */
+/* left_revision: of the change after which the object no longer matches; 0 for its current
+ * state. */
 static void put_event(struct watch *w, enum store_event_type type, struct blob *source,
                       int64_t left_revision)
 {
@@ -274,8 +275,8 @@ static int matches(struct watch *w, struct blob *value)
     return value ? selection_matches_stored(&w->selection, &w->shape, value, &object, NULL) : 0;
 }
 
-/* An object that stops matching is gone for this client: its last matching state, with the revision
- * of the change. */
+/* An object that stops matching is deleted for this client: its last matching state, with the
+ * revision of the change. */
 static struct blob *last_match(struct watch *w, const struct blob *previous, int64_t revision)
 {
     struct json *object = shape_parse(&w->shape, previous, NULL);
@@ -294,7 +295,7 @@ static struct blob *last_match(struct watch *w, const struct blob *previous, int
     return blob;
 }
 
-/* [matched before][matches now] of a change, for a client with selectors. */
+/* [matched before][matches now] for a client with selectors. */
 static void put_change(struct watch *w, const struct store_event *e)
 {
     auto_err err = ERR_INIT;
@@ -330,7 +331,7 @@ static void put_bookmark(struct watch *w)
 
     w->bookmark_due = false;
     if (now < w->sent_revision)
-        return; /* it waits for a revision to come: nothing to say yet */
+        return; /* waiting for a future revision: nothing to send yet */
     w->sent_revision = now;
     piece_clear(w);
     arena_reset(a);
@@ -457,7 +458,7 @@ static void time_is_over(void *arg)
     struct watch *w = arg;
 
     w->end_timer = NULL;
-    w->ending = true; /* what was begun is sent whole */
+    w->ending = true; /* what was begun is sent completely */
     stream_ready(&w->base);
 }
 
@@ -513,7 +514,7 @@ static int start_timers(struct watch *w, const struct server_request *r, struct 
     return w->end_timer && (w->bookmark_timer || !w->bookmarks) ? 0 : out_of_memory(err);
 }
 
-/* From now, or from a revision; one that is too old is the stream's only event. */
+/* From now, or from a revision; if that is too old, an error is the stream's only event. */
 static int open_events(struct watch *w, int64_t from, enum initial initial, struct err *err)
 {
     auto_err refused = ERR_INIT;

@@ -1,6 +1,6 @@
 /*
  * write.c - the last steps of every write: stamp the revision, encode once, queue, and answer when
- * it is on disk. The bytes that are stored are the bytes that are answered and watched.
+ * it is on disk. The stored bytes are the ones returned and watched.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -45,7 +45,7 @@ static struct blob *encode(struct server *s, const struct json *object, struct e
     return b;
 }
 
-/* As it is kept, which may be another form than the one it was written in. */
+/* In its stored version, which may differ from the one it was written in. */
 static struct blob *encode_stored(struct server *s, struct arena *a, const struct kind *k,
                                   struct json *object, struct err *err)
 {
@@ -60,7 +60,7 @@ static struct blob *encode_stored(struct server *s, struct arena *a, const struc
     return encode(s, stored, err);
 }
 
-/* The store's errors as ours. */
+/* Maps the store's errors to ours. */
 static int store_refused(int rc, struct err *err)
 {
     if (rc == -ENAMETOOLONG)
@@ -68,7 +68,7 @@ static int store_refused(int rc, struct err *err)
     if (rc == -ENOSPC)
         return err_set(
             err, ERR_UNAVAILABLE,
-            "the disk is full: nothing new is taken until there is room; deleting works");
+            "the disk is full: nothing new is accepted until there is room; deleting works");
     if (rc == -ESHUTDOWN)
         return err_set(err, ERR_UNAVAILABLE, "the server is stopping");
     return out_of_memory(err);
@@ -116,7 +116,8 @@ struct pending {
 static void written(void *arg, const struct err *err)
 {
     struct pending *p = arg;
-    struct blob *answer = p->answer; /* p is in the request's memory: gone once it is answered */
+    struct blob *answer = p->answer; /* p is in the request's memory, which is gone once it is
+                                      * answered */
 
     if (err)
         reply_err(p->request, err);
@@ -174,7 +175,7 @@ static void unchanged_committed(void *arg, bool reached)
     auto_err err = ERR_INIT;
 
     if (!reached)
-        err_set(&err, ERR_TIMEOUT, "the write this one repeats did not finish");
+        err_set(&err, ERR_TIMEOUT, "the write that this one repeats did not finish");
     written(arg, reached ? NULL : &err);
 }
 
@@ -206,8 +207,8 @@ int request_unchanged(struct server_request *r, const struct store_item *item, s
         written(p, NULL);
         return 0;
     }
-    /* Equal to a write that is still on its way to the disk: not answered before that one is there.
-     * Should it fail, another may get its revision. */
+    /* Equal to a write still under way: not answered before that one is on disk. If it fails,
+     * another may get its revision. */
     if (wait_for_write(s, server_collection(s, r->route.kind), item->revision, item->value,
                        UNCHANGED_WAIT_MS, unchanged_committed, p) < 0) {
         blob_unref(p->answer);

@@ -1,6 +1,6 @@
 /*
- * change.h - one write on its way: queued, committed on the writer thread, and at last a record of
- * the watch window. It is handed over whole; what each side may touch is said below.
+ * change.h - one write on its way: queued, committed on the writer thread, and finally a record in
+ * the watch window. It is handed over whole; the members below say who may touch them.
  */
 #ifndef MUSTER_STORE_CHANGE_H
 #define MUSTER_STORE_CHANGE_H
@@ -10,26 +10,26 @@
 struct entry;
 
 struct change {
-    /* Fixed when it is made; both threads read them. */
+    /* Fixed at creation; read by both threads. */
     const char *collection_name;
-    struct blob *value; /* the new state, or the last one of a deletion */
+    struct blob *value; /* the new state, or the last one for a deletion */
     int64_t revision;
-    int64_t replaces; /* revision of the state before, 0: there is none */
-    uint32_t epoch;   /* counts failed commits: a write of an epoch that failed must not be made */
+    int64_t replaces; /* revision of the previous state, 0: none */
+    uint32_t epoch;   /* counts failed commits: a write of a failed epoch must not be made */
     bool deletion;
 
-    /* Belong to whom it is handed to. */
+    /* Belong to whichever thread has it. */
     struct change *next;
     bool failed; /* set by the writer */
 
-    /* The loop thread's alone. */
-    struct change *flight_next; /* the next newer one that is not settled */
+    /* Loop thread only. */
+    struct change *flight_next; /* the next newer unsettled one */
     struct store_collection *collection;
-    struct entry *entry; /* gone once settled */
+    struct entry *entry; /* NULL once settled */
     struct blob *previous;
     store_done_fn *done;
     void *arg;
-    enum store_event_type type; /* known when it is committed */
+    enum store_event_type type; /* known once committed */
     unsigned refs;
     bool settled; /* done was called */
 
@@ -51,7 +51,7 @@ static inline void change_list_add(struct change_list *l, struct change *c)
     l->last = c;
 }
 
-/* Moves all of src behind dst. */
+/* Appends all of src to dst. */
 static inline void change_list_move(struct change_list *dst, struct change_list *src)
 {
     if (!src->first)
@@ -77,7 +77,7 @@ static inline struct change *change_list_pop(struct change_list *l)
     return c;
 }
 
-/* Loop thread only; with one reference. NULL: no memory. */
+/* Loop thread only; with one reference. NULL: out of memory. */
 struct change *change_new(const char *key, size_t key_len, struct blob *value) must_check;
 struct change *change_ref(struct change *c);
 void change_unref(struct change *c);

@@ -1,15 +1,15 @@
 /*
  * database.c - every write is a row of one SQLite table, and rows are only added (layout.h).
  *
- * The key of an object is looked up in memory, never here, so the table needs no index beside its
- * revision: a write touches one leaf page, at the end of the tree. Rows that are history only are
- * taken away in the transactions of later writes, some at a time, and free pages are given back the
- * same way, so that housekeeping costs no sync of its own.
+ * Objects are looked up in memory, never here, so the table needs no index besides its revision: a
+ * write touches one leaf page, at the end of the tree. Rows that are only history are deleted in
+ * the transactions of later writes, some at a time, and free pages are returned the same way, so
+ * that housekeeping costs no extra sync.
  *
- * When the disk is full (space.h) history is what goes first: rows are then replaced, not added.
+ * When the disk is full (space.h) history is given up first: rows are then replaced, not added.
  *
- * locking_mode=EXCLUSIVE: the file has one owner, a second is refused at the door, and the log's
- * index lives in our memory instead of a shared file.
+ * locking_mode=EXCLUSIVE: the file has one owner, a second is refused, and the log's index is in
+ * our memory instead of a shared file.
  */
 #include "store/database.h"
 
@@ -27,32 +27,32 @@
 #include "store/space.h"
 
 /* Pages in the log. Long enough that a checkpoint writes each hot page once for many commits, short
- * enough that the commit behind it waits tens of milliseconds at most. */
+ * enough that the following commit waits tens of milliseconds at most. */
 #define CHECKPOINT_IDLE_PAGES 500
 #define CHECKPOINT_BUSY_PAGES 4000
-#define CHECKPOINT_FULL_PAGES 64 /* the log must not outgrow what is reserved for it */
+#define CHECKPOINT_FULL_PAGES 64 /* the log must not outgrow its reserved space */
 
-/* What is kept for watches: writes that took the place of others, and about their bytes. */
+/* History kept for watches: replaced rows, and roughly their bytes. */
 #define HISTORY_ROWS 4096u
 #define HISTORY_BYTES (8 * 1024 * 1024)
-#define TRIM_ROWS 128u /* taken away at once, and twice what the transaction adds */
+#define TRIM_ROWS 128u /* deleted at once, and twice what the transaction adds */
 
-/* Free pages: some are used again soon, more are given back, so many with one transaction. */
+/* Free pages: some are kept for reuse, the rest is returned, this many per transaction. */
 #define FREE_PAGES_KEPT 256
 #define VACUUM_PAGES 32
-/* Overwriting is faster than growing: the log is cut when nobody writes. */
+/* Overwriting is faster than growing: the log is truncated only while idle. */
 #define LOG_AT_REST_BYTES (CHECKPOINT_IDLE_PAGES * 5 * 1024)
 
-/* New pages, at most: of a row with its names and numbers, and of the pages that point to them.
- * Asking SQLite how many there are costs a quarter of adding a row. */
+/* Upper bound of new pages for a row with its names and numbers, and for the pages that point to
+ * them. Asking SQLite costs a quarter of adding a row. */
 #define PAGES_OF(bytes) ((int64_t)((bytes) + 256) / 4000 + 1)
 #define PARENT_PAGES 12
 
-/* New objects leave these to what is there: with a full disk it can still grow. */
+/* Reserved for existing objects: they can still grow on a full disk. */
 #define SPARE_PAGES 32
 
-/* The lock first: whatever reads the file before it would set up sharing. secure_delete=FAST:
- * deleted secrets are wiped where that costs no extra page. */
+/* The lock first: any earlier read of the file would set up sharing. secure_delete=FAST: deleted
+ * secrets are wiped where that costs no extra page. */
 static const char lock_setting[] = "PRAGMA locking_mode=EXCLUSIVE;";
 static const char settings[] = "PRAGMA cache_size=-1024;"
                                "PRAGMA temp_store=MEMORY;"
@@ -60,7 +60,7 @@ static const char settings[] = "PRAGMA cache_size=-1024;"
                                "PRAGMA synchronous=FULL;"
                                "PRAGMA journal_mode=WAL;"
                                "PRAGMA wal_autocheckpoint=0;";
-/* Of a file that is empty yet. Choosing the log syncs what this wrote. */
+/* For an empty file. Switching to the log syncs what this wrote. */
 static const char first_settings[] = "PRAGMA page_size=4096;"
                                      "PRAGMA synchronous=OFF;"
                                      "PRAGMA auto_vacuum=INCREMENTAL;";
@@ -97,9 +97,9 @@ struct database {
     sqlite3_stmt *statements[STATEMENTS];
     char *path, *log_path;
     int log_pages;      /* after the last commit */
-    int log_pages_left; /* by the last checkpoint that could not do its work */
-    int64_t most_pages; /* that the file can have by now */
-    bool has_spare;     /* pages that are free, perhaps more than are kept */
+    int log_pages_left; /* by the last checkpoint that could not finish */
+    int64_t most_pages; /* the file can have by now */
+    bool has_spare;     /* free pages, perhaps more than are kept */
     struct history history;
     struct space space;
     struct presence presence;
@@ -133,10 +133,10 @@ static int open_error(struct database *d, int code, struct err *err)
         return r;
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-    case SQLITE_DONE: /* a row that must be there is not */
+    case SQLITE_DONE: /* a required row is missing */
         r = err_set(err, ERR_INTERNAL, "the database %s is damaged: %s", d->path,
                     sqlite3_errmsg(d->handle));
-        err_hint(err, "restore the file from a copy");
+        err_hint(err, "restore the file from a backup");
         return r;
     case SQLITE_CANTOPEN:
         return err_set(err, ERR_UNAVAILABLE, "cannot open the database %s: %s", d->path,
@@ -147,7 +147,7 @@ static int open_error(struct database *d, int code, struct err *err)
     }
 }
 
-/* SQLite stays in another mode without an error where it cannot have the log. */
+/* SQLite silently stays in another mode where it cannot use the log. */
 static int check_log_mode(struct database *d, struct err *err)
 {
     sqlite3_stmt *s = NULL;
@@ -171,8 +171,8 @@ static int prepare_layout(struct database *d, struct err *err)
     return code == SQLITE_OK ? r : open_error(d, code, err);
 }
 
-/* Files of older versions give nothing back until they are written anew. Where that cannot be done
- * now they stay as they are. */
+/* Files of older versions return no pages until they are rewritten. If that is impossible now they
+ * stay as they are. */
 static void allow_vacuum(struct database *d)
 {
     int64_t mode = 0;
@@ -191,8 +191,8 @@ static int remember_log_length(void *arg, sqlite3 *handle, const char *name, int
     return SQLITE_OK;
 }
 
-/* SQLite would make it readable for others. One that is there is left to SQLite: closing another
- * descriptor of it would give up the locks this process holds. */
+/* SQLite would make it readable for others. An existing one is left to SQLite: closing another
+ * descriptor of it would drop this process's locks. */
 static int create_file(const char *path, struct err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -205,7 +205,7 @@ static int create_file(const char *path, struct err *err)
     return 0;
 }
 
-/* SQLite cuts the file at each checkpoint, to a multiple of this. */
+/* At each checkpoint SQLite truncates the file to a multiple of this. */
 static void keep_size(struct database *d, int64_t bytes)
 {
     int64_t times = bytes / SPACE_STEP_BYTES / SPACE_MOST_STEPS + 1;
@@ -283,7 +283,7 @@ struct database *database_open(const char *path, struct err *err)
     return d;
 }
 
-/* Only when it was opened whole, and all that is in the log was moved to the file. */
+/* Only if it was opened successfully, and everything in the log was moved to the file. */
 static bool empties_log(struct database *d)
 {
     int pages = -1, moved = -2;
@@ -337,7 +337,7 @@ static bool is_damaged(struct row *row, int64_t crc)
     return damaged;
 }
 
-/* What was there before the write, and the write itself if it says that there is nothing now. */
+/* The replaced row, and for a deletion its own row, become history. */
 static int add_history(struct database *d, const struct row *row, bool replaced)
 {
     int64_t bytes = (int64_t)(row->key_len + row->value_len);
@@ -413,7 +413,7 @@ static int run(struct database *d, enum statement which)
     do {
         code = sqlite3_step(s);
     } while (code == SQLITE_ROW);
-    (void)sqlite3_reset(s); /* says again what step said */
+    (void)sqlite3_reset(s); /* repeats step's result */
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
@@ -445,25 +445,26 @@ static int add(struct database *d, const struct change *c)
                       .value = c->value->data,
                       .value_len = c->value->len};
 
-    /* the change outlives the step, so nothing is copied; binding prepared places cannot fail */
+    /* the change outlives the step, so nothing is copied; binding prepared parameters cannot
+     * fail */
     (void)sqlite3_bind_int64(s, 1, row.revision);
     (void)sqlite3_bind_int64(s, 2, row.previous);
     (void)sqlite3_bind_int(s, 3, row.deletion);
     (void)sqlite3_bind_text(s, 4, row.collection, (int)row.collection_len, SQLITE_STATIC);
     (void)sqlite3_bind_text(s, 5, row.key, (int)row.key_len, SQLITE_STATIC);
-    /* TOOBIG leaves NULL in its place, which the column refuses */
+    /* TOOBIG leaves NULL, which the column refuses */
     (void)sqlite3_bind_text64(s, 6, row.value, row.value_len, SQLITE_STATIC, SQLITE_UTF8);
     (void)sqlite3_bind_int64(s, 7, row_crc(&row));
     return run(d, ADD);
 }
 
-/* One transaction: what is written, and what goes with it. */
+/* One transaction: new rows and deleted ones. */
 struct transaction {
     const struct change *first;
     size_t count, trimmed;
     int64_t newest, most_pages;
     bool creates;
-    bool in_place; /* no history: rows take the place of others */
+    bool in_place; /* no history: rows are replaced */
 };
 
 static struct transaction transaction_of(const struct change *first)
@@ -494,7 +495,7 @@ static int write_changes(struct database *d, const struct transaction *t)
     return code;
 }
 
-/* How many of the oldest rows of history are too many. Those of one write go together. */
+/* How many of the oldest history rows to delete. Those of one write go together. */
 static size_t too_many(const struct history *h, const struct transaction *t)
 {
     size_t rows = t->in_place ? 0 : HISTORY_ROWS, n = 0;
@@ -534,7 +535,7 @@ static int give_back_pages(struct database *d, const struct transaction *t)
     d->has_spare = spare > FREE_PAGES_KEPT && spare > count(d, COUNT_PAGES) / 4;
     if (!d->has_spare)
         return SQLITE_OK;
-    d->space.allocated_pages = 0; /* the next checkpoint cuts the file */
+    d->space.allocated_pages = 0; /* the next checkpoint truncates the file */
     return run(d, VACUUM);
 }
 
@@ -570,14 +571,14 @@ static int write_all(struct database *d, struct transaction *t)
 
 static void roll_back(struct database *d)
 {
-    d->space.allocated_pages = 0; /* what was counted did not come to be */
+    d->space.allocated_pages = 0; /* the counted pages were not added */
     if (!sqlite3_get_autocommit(d->handle))
-        (void)run(d, ROLLBACK); /* when even this fails the next BEGIN does, and says so */
+        (void)run(d, ROLLBACK); /* if even this fails the next BEGIN does, and reports it */
 }
 
-/* A transaction that failed at the very end lies whole in the log, and recovery would find it. A
- * commit of its own in the same place makes sure that it does not, and that its revisions are not
- * used again. When the disk does not take that either, the outcome is open until it does. */
+/* A transaction that failed at the very end is complete in the log, and recovery would find it.
+ * Another commit in the same place makes sure it does not, and that its revisions are not reused.
+ * If the disk refuses that too, the outcome is open until it does not. */
 static void bury(struct database *d, int64_t newest)
 {
     int code = run(d, BEGIN);
@@ -599,7 +600,7 @@ static void checkpoint_now(struct database *d)
         d->log_pages_left = d->log_pages; /* not again on every commit */
 }
 
-/* Once more without adding anything, from the beginning of a log that is empty again. */
+/* Retries without adding anything, from the start of an empty log. */
 static int write_in_place(struct database *d, struct transaction *t)
 {
     checkpoint_now(d);
@@ -685,7 +686,7 @@ static int tidy(struct database *d, struct transaction *t)
     return code == SQLITE_OK ? run(d, COMMIT) : code;
 }
 
-/* Whether file or log have more than is worth a transaction. */
+/* Whether file or log have more slack than is worth a transaction. */
 static bool is_loose(struct database *d)
 {
     struct stat file, log;

@@ -1,5 +1,4 @@
-/* database.h - the SQLite file: loading, transactions, and keeping it small. One thread at a time.
- */
+/* database.h - the SQLite file: loading, transactions, keeping it small. One thread at a time. */
 #ifndef MUSTER_STORE_DATABASE_H
 #define MUSTER_STORE_DATABASE_H
 
@@ -16,30 +15,29 @@ struct database_failure {
 struct database *database_open(const char *path, struct err *err) must_check;
 void database_close(struct database *d);
 
-/* What is handed to a reader of rows, oldest first. */
+/* Passed to a reader of rows, oldest first. */
 struct database_loading {
-    int64_t newest;  /* revision there ever was */
-    int64_t horizon; /* every write after it comes */
-    /* A row, valid during the call; damaged: it is not what was written, whatever it says. Returns
-     * 1 when it took the place of a row that came before, 0 when not, a negative errno with err set
-     * to end it. */
+    int64_t newest;  /* newest revision ever */
+    int64_t horizon; /* every write after it is included */
+    /* A row, valid during the call; damaged: its contents are not what was written. Returns 1 when
+     * it replaced an earlier row, 0 when not, a negative errno with err set to stop. */
     int (*row)(struct database_loading *l, const struct row *row, bool damaged, struct err *err);
 };
 
 /* newest and horizon are set before the first row. */
 int database_load(struct database *d, struct database_loading *l, struct err *err) must_check;
 
-/* All of them or, with *ret_failure filled, none. On disk when it returns 0. */
+/* All of them or, with *ret_failure filled in, none. On disk when it returns 0. */
 int database_commit(struct database *d, const struct change *first,
                     struct database_failure *ret_failure) must_check;
 
-/* Is there no room for new objects? Asked again it looks again. */
+/* Whether there is no room for new objects. Checks again on each call. */
 bool database_is_full(struct database *d);
 
-/* Moves the log into the file when it has grown enough to be worth it (idle), or long (not idle).
- * Failing is harmless: the log stays and grows. */
+/* Moves the log into the file when it is large enough to be worth it (idle), or too long (not
+ * idle). Failure is harmless: the log stays and grows. */
 void database_checkpoint(struct database *d, bool idle);
-/* Nobody has written for some seconds: gives back what file and log have too much. */
+/* After some seconds without writes: returns excess space of file and log. */
 void database_rest(struct database *d);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * history.h - which rows are kept only for watches, oldest first. A row goes once the write that
- * made it history (its successor's, or its own when it is a deletion) is too far back.
+ * history.h - the rows kept only for watches, oldest first. A row is deleted once the write that
+ * made it history (its successor, or itself for a deletion) is too far back.
  */
 #ifndef MUSTER_STORE_HISTORY_H
 #define MUSTER_STORE_HISTORY_H
@@ -10,7 +10,7 @@
 struct history_row {
     int64_t revision; /* of the row */
     int64_t since;    /* revision of the write that made it history */
-    int64_t bytes;    /* about what that write takes */
+    int64_t bytes;    /* roughly what that write takes */
 };
 
 struct history {
@@ -20,9 +20,9 @@ struct history {
 };
 
 void history_release(struct history *h);
-/* Room for so many more, so that adding them cannot fail. */
+/* Makes room for `more`, so that adding them cannot fail. */
 int history_reserve(struct history *h, size_t more) must_check;
-/* since never falls. */
+/* since never decreases. */
 void history_add(struct history *h, struct history_row row);
 const struct history_row *history_at(const struct history *h, size_t index);
 void history_drop(struct history *h, size_t count); /* the oldest */

@@ -24,7 +24,7 @@ static const char version[] = "PRAGMA application_id=" TEXT(
     APPLICATION_ID) ";"
                     "PRAGMA user_version=" TEXT(LAYOUT_VERSION) ";";
 
-/* Layout 1 was objects(id, revision, collection, key, value): neither history nor checksums. */
+/* Layout 1 was objects(id, revision, collection, key, value), without history or checksums. */
 static const char from_layout_1[] =
     "INSERT INTO writes SELECT revision, 0, 0, collection, key, value,"
     " row_crc(revision, collection, key, value) FROM objects ORDER BY revision;"
@@ -41,7 +41,7 @@ static uint32_t add_number(uint32_t crc, int64_t n)
     return crc32c_add(crc, bytes, sizeof(bytes));
 }
 
-/* Lengths too: bytes that moved from one column to the next are damage. */
+/* Includes lengths: bytes that moved from one column to the next are damage. */
 uint32_t row_crc(const struct row *row)
 {
     uint32_t crc = add_number(0, row->revision);

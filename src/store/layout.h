@@ -27,9 +27,8 @@ uint32_t row_crc(const struct row *row);
 /* One number; SQLITE_DONE when there is no row. */
 int layout_query(sqlite3 *handle, const char *sql, int64_t *ret);
 
-/* Inside a transaction: a fresh file gets the tables, one of the layout before is brought up to
- * this one, any other is refused. *ret_code is SQLite's when that is what went wrong, and err is
- * not set. */
+/* Inside a transaction: creates the tables in a new file, upgrades the previous layout, and refuses
+ * any other. *ret_code is set instead of err when SQLite itself failed. */
 int layout_prepare(sqlite3 *handle, const char *path, int *ret_code, struct err *err) must_check;
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * presence.c - see presence.h.
  *
- * Only which file it is is asked for. A file whose times were asked for gets new ones with its next
- * write, where the kernel keeps them so finely, and each commit would have to write them too.
+ * Only the file's identity is queried. Querying its times would, on kernels with multigrain
+ * timestamps, give it new ones at the next write, which each commit would then have to write too.
  */
 #include "store/presence.h"
 
@@ -31,9 +31,9 @@ void presence_note(struct presence *p, const char *path, const char *log_path)
 const char *presence_check(const struct presence *p)
 {
     static const char *const gone[] = {
-        "it was removed or replaced while muster runs; put it back, or stop muster",
-        "its -wal file was removed or replaced while muster runs; stop muster to have all that was "
-        "acknowledged written to the database itself"};
+        "it was removed or replaced while muster was running; put it back, or stop muster",
+        "its -wal file was removed or replaced while muster was running; stop muster to write "
+        "everything acknowledged to the database itself"};
     uint64_t device, inode;
 
     for (size_t i = 0; i < ELEMS(p->paths); i++)

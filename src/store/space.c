@@ -1,5 +1,5 @@
-/* space.c - see space.h. Where a file system cannot allocate ahead nothing is kept, and a full disk
- * may refuse deletions too. */
+/* space.c - see space.h. On a file system that cannot preallocate nothing is reserved, and a full
+ * disk may refuse deletions too. */
 #include "store/space.h"
 
 #include <errno.h>
@@ -10,10 +10,10 @@
 
 #define LOG_RESERVE_BYTES (2 * 1024 * 1024)
 #define LOG_HEADER_BYTES 32
-/* Free bytes from which on new objects are taken again. */
+/* Free bytes above which new objects are accepted again. */
 #define ROOM_AGAIN_BYTES (8u * 1024u * 1024u)
 
-/* SQLite holds no lock on the log, so that closing another descriptor of it loses none. */
+/* SQLite holds no lock on the log, so closing another descriptor of it loses none. */
 void space_reserve_log(const struct space *s)
 {
     int fd = open(s->log_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -44,8 +44,8 @@ static bool allocate(const struct space *s, int64_t from, int64_t to)
            (errno != ENOSPC && errno != EDQUOT);
 }
 
-/* Before SQLite does, which would write into every block. What is needed first: an attempt that
- * fails may give up what it began with. */
+/* Before SQLite does it, which would write into every block. The required part first: an attempt
+ * that fails may release what it got. */
 bool space_want_pages(struct space *s, int64_t pages)
 {
     int64_t had = s->allocated_pages * SPACE_PAGE_BYTES, needed = pages * SPACE_PAGE_BYTES;
@@ -76,8 +76,8 @@ void space_look_again(struct space *s)
     space_reserve_log(s);
 }
 
-/* Without its header nothing in it counts: the next start need not read it, and a file that is put
- * in the database's place is not mixed with it. Its blocks stay ours. */
+/* Without its header the log's contents do not count: the next start need not read it, and a
+ * database restored in its place is not mixed with it. Its blocks stay allocated. */
 void space_empty_log(const char *log_path)
 {
     static const char nothing[LOG_HEADER_BYTES];

@@ -1,16 +1,16 @@
 /*
- * store.c - the objects in memory, and the way of a write through it.
+ * store.c - the objects in memory, and the path of a write.
  *
  * A write changes the head of its entry at once and joins the turn's list. Before the loop sleeps
  * the list goes to the writer; when it comes back committed, in revision order, each change becomes
- * the committed state, a record of the watch window, and its done callback is called. When it comes
- * back failed, so does everything behind it: first all heads fall back, then all callers are
- * notified, so that a callback that writes again decides on what is true. Revisions of failed
- * writes are not used again.
+ * the committed state and a record of the watch window, and its done callback is called. When it
+ * comes back failed, so does everything behind it: first all heads are reverted, then all callers
+ * are notified, so that a callback that writes again decides on the true state. Revisions of failed
+ * writes are not reused.
  *
- * Of objects that were neither written nor asked for lately the text is kept shrunk against
- * another of its collection (base/shrink.h): most are of jobs that ended long ago. Those that are
- * as they are stand in a line, which is shortened between two turns of the loop.
+ * Objects that were neither written nor read lately are stored compressed against another of their
+ * collection (base/shrink.h): most belong to jobs that ended long ago. The uncompressed ones form
+ * an LRU line, which is trimmed between turns of the loop.
  *
  * This file must not touch the disk after opening.
  */
@@ -60,7 +60,7 @@ struct store_collection {
     struct shrinker shrinker;
     size_t committed_count;
     struct window window;
-    bool changed; /* since its watches were told */
+    bool changed; /* since its watches were notified */
     struct store_collection *next_changed;
     char name[];
 };
@@ -71,18 +71,17 @@ struct store {
     struct writer *writer;
     struct loop_hook *hook;
     size_t window_events, window_bytes;
-    struct entry *ready,
-        **ready_end; /* entries whose values could be shrunk, longest there first */
+    struct entry *ready, **ready_end; /* uncompressed entries, least recently used first */
     size_t ready_len, ready_bytes, ready_limit;
     struct map collections;
     struct store_collection *changed;
 
     int64_t committed_revision, last_revision;
-    int64_t start_revision; /* of windows: all that was written after it is known */
+    int64_t start_revision; /* of windows: everything written after it is known */
     size_t damage_count;
     uint32_t epoch;
-    struct change_list turn;                   /* not yet handed to the writer */
-    struct change *flight_first, *flight_last; /* all that are not settled, oldest first */
+    struct change_list turn;                   /* not yet passed to the writer */
+    struct change *flight_first, *flight_last; /* all unsettled ones, oldest first */
     bool closing;
 };
 
@@ -214,7 +213,7 @@ struct store_collection *store_collection(struct store *s, const char *name)
     return c;
 }
 
-/* --- those that are ready */
+/* --- uncompressed values */
 
 static void ready_join(struct entry *e)
 {
@@ -283,7 +282,7 @@ static const struct store_item *ask_for(struct entry *e)
 
 static void shorten(struct store *s)
 {
-    /* Twice around: of many that were asked for in one turn not all can stay. */
+    /* Twice around: of many used in one turn not all can stay. */
     for (size_t n = 2 * s->ready_len; n > 0 && s->ready_bytes > s->ready_limit; n--) {
         struct entry *e = s->ready;
         const struct blob *value = e->committed.value;
@@ -333,7 +332,7 @@ size_t store_count(struct store_collection *c)
     return c->committed_count;
 }
 
-/* One of many: it is not ready any longer than the call takes, unless it is requested. */
+/* One of many: it stays uncompressed only during the call, unless requested separately. */
 static bool tell(struct entry *e, const struct store_item *item,
                  bool (*fn)(void *arg, const struct store_item *item), void *arg)
 {
@@ -361,13 +360,13 @@ void store_list(struct store_collection *c, const char *prefix, const char *afte
         struct entry *e = entry_of(n);
 
         if (len && (n->key_len < len || memcmp(n->key, prefix, len) != 0))
-            return; /* keys with the prefix are neighbours */
+            return; /* keys with the prefix are adjacent */
         if (!tell(e, &e->committed, fn, arg))
             return;
     }
 }
 
-/* The first key behind all that begin with the prefix; a prefix ends with a '/'. */
+/* The rank of the first key after those with the prefix, which ends with '/'. */
 static size_t rank_behind(const struct map *m, const char *prefix, size_t len)
 {
     char bound[KEY_LIMIT_BYTES + 1];
@@ -463,7 +462,7 @@ static struct change *flight_pop(struct store *s)
     return c;
 }
 
-/* Of the state a write takes the place of. */
+/* The revision of the state that a write replaces. */
 static int64_t revision_before(const struct entry *e)
 {
     const struct store_item *before = e->flights && e->flights->count ? &e->flights->head
@@ -541,7 +540,7 @@ static void hand_over(void *arg)
     shorten(s);
 }
 
-/* --- what comes back */
+/* --- results from the writer */
 
 static void note_changed(struct store_collection *c)
 {
@@ -606,7 +605,7 @@ static void fall_back(struct change *first)
     }
 }
 
-/* Everything in flight fails: what came back failed is the oldest of it. */
+/* Fails everything in flight, of which what came back is the oldest. */
 static void fail_flights(struct store *s, const struct database_failure *failure)
 {
     struct change *next, *c = s->flight_first;
@@ -614,7 +613,7 @@ static void fail_flights(struct store *s, const struct database_failure *failure
 
     s->epoch++;
     s->flight_first = s->flight_last = NULL;
-    while (s->turn.first) /* these the writer need not see */
+    while (s->turn.first) /* the writer need not see these */
         change_unref(change_list_pop(&s->turn));
     fall_back(c);
     (void)err_set(&err, failure->reason, "cannot write the database %s: %s", s->path,
@@ -663,7 +662,7 @@ struct loading {
     struct store *store;
 };
 
-/* The history a watch may ask for begins behind what is not known. */
+/* The history available to watches starts after what is unknown. */
 static void restart_windows(struct store *s, int64_t revision)
 {
     s->start_revision = max_i64(s->start_revision, revision);
@@ -742,7 +741,7 @@ static int load_damaged(struct store *s, const struct row *row, struct err *err)
     return rc;
 }
 
-/* As a write that is committed now, of whom nobody is to be told. */
+/* Like a committed write, but without notifications. */
 static int load_change(struct store_collection *c, struct entry *e, const struct row *row,
                        struct blob *value)
 {
@@ -779,7 +778,7 @@ static int load_row(struct database_loading *l, const struct row *row, bool dama
         return load_damaged(s, row, err);
     c = store_collection(s, row->collection);
     e = c ? entry_make(c, row->key, row->key_len) : NULL;
-    /* What no watch will be told of is most, and not asked for yet. */
+    /* most are too old for watches, and not requested yet */
     small = row->revision <= s->start_revision && row->value_len < SHRINK_TEXT_LIMIT_BYTES;
     if (e && small)
         text = shrink(&c->shrinker, row->value, row->value_len);

@@ -1,8 +1,8 @@
 /*
- * window.c - a ring of changes bounded by number and bytes, read by watches through cursors.
+ * window.c - a ring of changes limited by number and bytes, read by watches through cursors.
  *
- * A watch holds nothing but its place and the change it was given last, so a slow one costs no
- * memory: it falls out of the window and gets 410.
+ * A watch holds only its position and the last change it was given, so a slow one costs no memory:
+ * it falls out of the window and gets 410.
  */
 #include "store/window.h"
 
@@ -17,10 +17,10 @@
 struct store_watch {
     struct window *window; /* NULL when the store was closed before the watch */
     struct store_watch *next, **link;
-    uint64_t number; /* of the next change to look at */
+    uint64_t number; /* of the next change to read */
     int64_t from;
-    struct change *current; /* given to the reader, whose it is until the next call */
-    bool waiting;           /* the reader saw the end and wants to be told */
+    struct change *current; /* the reader's until the next call */
+    bool waiting;           /* the reader reached the end and wants to be notified */
     void (*on_ready)(void *arg);
     void *arg;
 };
@@ -47,7 +47,7 @@ static struct change *at(const struct window *w, size_t index)
     return w->ring[slot(w, index)];
 }
 
-/* Both states, though a neighbour may share one: a true upper bound. */
+/* Both states, though neighbours may share one: an upper bound. */
 static size_t bytes_of(const struct change *c)
 {
     return sizeof(*c) + c->key_len + c->value->len + (c->previous ? c->previous->len : 0);
@@ -73,7 +73,7 @@ static void grow(struct window *w)
     assert(cap > w->cap);
     ring = calloc(cap, sizeof(struct change *));
     if (!ring)
-        return; /* a shorter window then */
+        return; /* just a shorter window */
     for (size_t i = 0; i < w->count; i++)
         ring[i] = at(w, i);
     free(w->ring);
@@ -199,7 +199,7 @@ int store_watch_next(struct store_watch *watch, struct store_event *ret)
         struct change *c = at(w, (size_t)(watch->number++ - w->first_number));
 
         if (c->revision <= watch->from)
-            continue; /* opened for a revision that was still to come */
+            continue; /* opened for a future revision */
         watch->current = change_ref(c);
         fill_event(ret, c);
         return 1;

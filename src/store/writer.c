@@ -3,9 +3,8 @@
  * inbox.
  *
  * When a commit fails, what was queued behind it was decided on a state that never came to be. All
- * of it carries the same epoch, and the writer sends back every change of a failed epoch unmade;
- * the loop starts the next epoch once it has heard. So there is one failure at a time to tell
- * about.
+ * of it carries the same epoch, and the writer returns every change of a failed epoch unmade; the
+ * loop starts the next epoch once it knows. So there is only one failure at a time to report.
  */
 #include "store/writer.h"
 
@@ -23,7 +22,7 @@
 struct writer {
     struct database *database; /* the thread's */
     uint32_t failed_epoch;     /* the thread's; epochs start at 1 */
-    bool restless;             /* the thread's: it wrote since the last rest */
+    bool restless;             /* the thread's: it wrote since the last idle work */
     struct loop_wake *wake;
     pthread_t thread;
     bool started;
@@ -42,7 +41,7 @@ static void mark_failed(struct change *first)
         c->failed = true;
 }
 
-/* failure is filled when a commit was tried and failed. */
+/* failure is filled in when a commit was tried and failed. */
 static bool commit(struct writer *w, struct change_list *list, struct database_failure *failure)
 {
     struct change *first = list->first;
@@ -58,8 +57,8 @@ static bool commit(struct writer *w, struct change_list *list, struct database_f
     return false;
 }
 
-/* With a full disk it looks every second whether there is room again: nobody may be writing. When
- * nobody has been for a while there is time to tidy up. */
+/* On a full disk, checks every second for room, as there may be no writes. After some idle time,
+ * there is time for housekeeping. */
 static void wait_for_more(struct writer *w)
 {
     struct timespec until;
@@ -95,7 +94,7 @@ static bool take(struct writer *w, struct change_list *list)
     return any;
 }
 
-/* Returns whether nothing more waits. */
+/* Returns whether nothing more is waiting. */
 static bool give_back(struct writer *w, struct change_list *list,
                       const struct database_failure *failure)
 {
@@ -129,7 +128,7 @@ static void *write_for_ever(void *arg)
     return NULL;
 }
 
-/* Signals are the loop thread's. */
+/* Signals are handled by the loop thread. */
 static int start_thread(struct writer *w)
 {
     sigset_t all, before;

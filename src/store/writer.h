@@ -8,15 +8,16 @@
 
 struct writer;
 
-/* The writer uses d until writer_finish. on_back is called on the loop when changes came back. */
+/* The writer uses d until writer_finish. on_back is called on the loop when changes have come
+ * back. */
 struct writer *writer_new(struct loop *l, struct database *d, void (*on_back)(void *arg), void *arg,
                           struct err *err) must_check;
-/* Empties list. What is there when the writer gets to it becomes one transaction. */
+/* Empties list. Whatever is queued when the writer gets to it becomes one transaction. */
 void writer_send(struct writer *w, struct change_list *list);
-/* What came back, each marked failed or not. When some failed, *ret_failure says why. */
+/* Changes that came back, each marked failed or not. If some failed, *ret_failure says why. */
 void writer_receive(struct writer *w, struct change_list *ret,
                     struct database_failure *ret_failure);
-/* Is there no room for new objects on the disk? */
+/* Whether the disk has no room for new objects. */
 bool writer_disk_is_full(struct writer *w);
 /* Waits until everything sent has come back and ends the thread. */
 void writer_finish(struct writer *w);

@@ -411,7 +411,7 @@ class FarNode(harness.WithDaemon):
         for method, path in (("GET", "runs/log"), ("GET", "failed/log"), ("POST", f"runs/exec?command=ls&{run}"),
                              ("POST", f"runs/attach?{run}"), ("POST", "runs/portforward")):
             message = self.daemon.call(method, f"{self.pods}/{path}", expect=(404,))["message"]
-            self.assertIn('node "far" tells no endpoint for it in status.addresses, status.daemonEndpoints', message)
+            self.assertIn('node "far" has no endpoint for it in status.addresses, status.daemonEndpoints', message)
         metrics = self.daemon.call("GET", "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods/runs", expect=(404,))
         self.assertIn('node "far"', metrics["message"])
         self.assertIn('node "far"', self.daemon.cli("logs", "runs").stderr)

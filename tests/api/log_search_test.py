@@ -77,7 +77,7 @@ class LogSearch(harness.WithDaemon):
         self.assertIn("from: Invalid value", self.refused(search="x", **{"from": "here"}))
         self.assertIn("level: Invalid value: \"loud\"", self.refused(search="x", level="error,loud"))
         self.assertIn("lines", self.refused(search="x", lines="10001"))
-        self.assertIn("follow: cannot be said with search", self.refused(search="x", follow="true"))
+        self.assertIn("follow: cannot be combined with search", self.refused(search="x", follow="true"))
         self.assertIn("regex: is for searches", self.refused(regex="true"))
         self.assertIn('stream: Unsupported value: "Bogus": supported values: "All"', self.refused(stream="Bogus"))
 

@@ -182,7 +182,7 @@ class Admission(harness.WithDaemon):
             answer = self.daemon.call("PATCH", f"{harness.JOBS.format(ns='default')}/stays", {"spec": {"scheduler": {"t9kScheduler": change}}},
                                       expect=(422,), content_type="application/merge-patch+json")
             self.assertIn("spec.scheduler: Invalid value", answer["message"])
-            self.assertIn("the priority of a job that waits is changed in its PodGroup (spec.priority), its queue by making the job anew",
+            self.assertIn("change the priority of a waiting job in its PodGroup (spec.priority); for another queue, create the job again",
                           answer["message"])
 
     def test_queues_live_in_one_namespace(self):
@@ -196,8 +196,8 @@ class Admission(harness.WithDaemon):
         made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scheduler-config"},
                 "data": {"actions": "preempt,reclaim", "binpack.strategy": "Fullest", "affinity.weight": "3"}}
         warnings = " ".join(self.daemon.exchange("POST", SHAPES, made)[2].get_all("Warning") or [])
-        for word in ("data[actions]: there are the actions allocate and preempt", "data[actions]: allocate cannot be left out",
-                     "data[binpack.strategy]: must be MostAllocated or LeastAllocated", "data[affinity.weight]: is not carried out"):
+        for word in ("data[actions]: only the actions allocate and preempt are supported", "data[actions]: allocate cannot be left out",
+                     "data[binpack.strategy]: must be MostAllocated or LeastAllocated", "data[affinity.weight]: has no effect"):
             self.assertIn(word, warnings)
         made["data"] = {"actions": "allocate, preempt", "binpack.strategy": "LeastAllocated"}
         status, _, headers = self.daemon.exchange("PUT", f"{SHAPES}/scheduler-config", made)

@@ -522,7 +522,7 @@ class Limited(harness.WithDaemon):
         self.assertEqual(self.as_guest("PATCH", f"{roles}/harmless", {"rules": machine["rules"]}, **merge)[0], 403)
         status, text = self.as_guest("POST", bindings, bound)  # before there is such a role
         self.assertEqual(status, 403, text)
-        self.assertIn("make the role first", text)
+        self.assertIn("create the role first", text)
         self.daemon.call("POST", roles, machine)
         status, text = self.as_guest("POST", bindings, bound)
         self.assertEqual(status, 403, text)

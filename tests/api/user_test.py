@@ -30,7 +30,7 @@ FIRST = 2001000000
 FORGED = {"annotations": {"muster.dev/run-as": str(FIRST)}}
 MERGE = {"content_type": "application/merge-patch+json"}
 APPLY = {"content_type": "application/apply-patch+yaml"}
-LEAVE_OUT = "muster itself writes this annotation; leave it out"
+LEAVE_OUT = "this annotation is reserved for muster itself; leave it out"
 
 
 def pod(name, script, container=None, **spec):
@@ -605,7 +605,7 @@ class Users(harness.WithDaemon):
                 status, answer = self.daemon.request("POST", NAMESPACES, {
                     "metadata": {"name": "c", "annotations": {"muster.dev/uid": text}}})
                 self.assertEqual(status, 422, answer)
-                self.assertIn(b"must be the number of a user", answer)
+                self.assertIn(b"must be a user ID", answer)
         nobody = pwd.getpwnam("nobody")
         self.daemon.call("POST", NAMESPACES, {"metadata": {"name": "c", "annotations": {
             "muster.dev/uid": str(nobody.pw_uid)}}})

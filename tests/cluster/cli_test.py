@@ -92,7 +92,7 @@ class Commands(unittest.TestCase):
         self.assertRegex(self.muster("c", "queue").stdout, r"\ndefault +0 +open +- +")
         lines = self.muster("ann", "queue", "get", "default")
         self.assertRegex(lines.stdout, r"\ndefault +0 +open +- +\S+ +1 +0 +-\s(.*\s)*runs +team/long +0 +2 ")
-        self.assertIn("you may see jobs of namespace 'team' only", lines.stderr)
+        self.assertIn("you may only see jobs of namespace 'team'", lines.stderr)
         self.muster("ann", "rm", "long")
 
     def test_every_command_as_admin_and_as_a_user_of_one_namespace(self):

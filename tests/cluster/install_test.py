@@ -93,7 +93,7 @@ class Install(unittest.TestCase):
                 found, text = refused.code, refused.read().decode()
             except OSError:
                 found, text = 0, ""
-            if found == code and "the server has not said" not in text:
+            if found == code and "the server is not identified" not in text:
                 return text
             time.sleep(0.1)
         self.fail("/readyz said %s: %s" % (found, text))

@@ -133,7 +133,7 @@ class Apps(app_client.AppClient, harness.WithDaemon):
         path = f"/app/default/pods/web/{self.daemon.port}/"
         status, _, body = self.ask("GET", path, headers=self.enter(path))
         self.assertEqual(status, 503)
-        self.assertIn(b"Another program of this machine", body)
+        self.assertIn(b"Another program on this machine", body)
 
     def test_messages_go_both_ways_until_the_session_ends(self):
         session = self.sign_in()

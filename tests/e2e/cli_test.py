@@ -35,7 +35,7 @@ class WithoutDaemon(unittest.TestCase):
                    "error: 'muster ps' does not know what to do with 'x'\n  hint: 'muster ps -h' lists what it takes\n")
         self.check(["ps", "-o", "jsno"], 2,
                    "error: --output cannot be 'jsno'\n  hint: did you mean json? Allowed: table|wide|json|yaml|name|jsonpath=PATH\n")
-        self.check(["controller"], 2, "error: --kubeconfig says where the API server is, and is needed\n")
+        self.check(["controller"], 2, "error: --kubeconfig is required: it names the API server\n")
 
     def test_not_up(self):
         wanted = (f"error: muster is not up (data folder {self.daemon.data})\n  hint: start it with: muster up --detach; "
@@ -565,7 +565,7 @@ spec:
         self.daemon.wait_running("stays", 1)
         refused = self.daemon.cli("queue", "delete", "default")
         self.assertIn('queue "default" is in use: default/stays (runs)\n', refused.stderr)
-        self.assertIn("it cannot be deleted, as jobs that name no queue are in it", refused.stderr)
+        self.assertIn("it cannot be deleted, because jobs that name no queue use it", refused.stderr)
         self.assertNotIn("--force", refused.stderr)
         self.remove("stays")
         refused = self.daemon.cli("queue", "delete", "night")

@@ -185,7 +185,7 @@ class Acting(Commands):
         self.check(["scale", "grows", "2"], 0, f"{JOB}/grows scaled to 2\n", "")
         self.assertEqual(self.daemon.get_job("grows")["spec"]["elastic"]["expectedReplicas"], 2)
         self.assertEqual(self.daemon.cli("scale", "grows", "9").returncode, 1)
-        self.check(["scale", "grows", "many"], 2, "", "error: 'many' is no number of replicas\n  hint: muster scale grows 4\n")
+        self.check(["scale", "grows", "many"], 2, "", "error: 'many' is not a number of replicas\n  hint: muster scale grows 4\n")
         self.sleeper("fixed")
         self.assertIn("job 'fixed' is not elastic", self.daemon.cli("scale", "fixed", "2").stderr)
 
@@ -238,7 +238,7 @@ class Acting(Commands):
             self.check(["ps", "-o", f"jsonpath={path}"], 0, "second\nfirst\n", "")
         self.check(["ps", "--phase", "running,failed", "-o", "name"], 0, f"{JOB}/first\n", "")
         self.check(["ps", "--queue", "night"], 0, "", "no jobs of these in namespace default; start one with: muster run FILE\n")
-        self.check(["ps", "-o", "jsonpath=x"], 1, "", "error: 'x' is no JSONPath understood here\n"
+        self.check(["ps", "-o", "jsonpath=x"], 1, "", "error: 'x' is not a supported JSONPath\n"
                    "  hint: like -o jsonpath=.status.phase, which is printed of each\n")
         code, shown = self.daemon.terminal("ps", "--watch", until="second .*Succeeded", send=b"\x03")
         self.assertEqual(code, 130, shown)

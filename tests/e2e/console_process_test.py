@@ -310,7 +310,7 @@ class Process(unittest.TestCase):
         self.assertEqual((series["tag"], series["step"], series["value"]), ("loss", [5], [0.5]))
         self.assertEqual(points("mounted", guest)[0], 403)
         self.assertEqual(points("nobody", owner)[0], 404)
-        for name, words in (("elsewhere", "give the console --volume default/other=FOLDER, or make a TensorBoard of it"),
+        for name, words in (("elsewhere", "give the console --volume default/other=FOLDER, or create a TensorBoard for it"),
                             ("unsaid", "set spec.tensorboardSpec.trainingLogFilesets")):
             status, answer = points(name, owner)
             self.assertEqual((status, answer["series"]), (200, []))

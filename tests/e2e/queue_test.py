@@ -228,7 +228,7 @@ class Queues(DaemonTest):
         maps = "/api/v1/namespaces/t9k-system/configmaps"
         self.daemon.call("POST", maps, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scheduler-config"},
                                         "data": {"binpack.weight": "3"}})
-        words = "data[binpack.weight]: is not carried out"
+        words = "data[binpack.weight]: has no effect"
         self.wait_event("scheduler-config", words, ns="t9k-system")
         self.assertIn(f"t9k-system/scheduler-config: {words}", self.daemon.output())
         self.daemon.call("DELETE", f"{maps}/scheduler-config")

@@ -101,7 +101,7 @@ class Restarts(DaemonTest):
         del probe["httpGet"]["host"]
         probe["httpGet"]["httpHeaders"] = [{"name": "X-Ask", "value": "yes"}]
         self.create("mistaken", "sleep 1000", ports=[{"name": "web", "containerPort": int(port)}], readinessProbe=probe)
-        self.wait_event("mistaken", "Unhealthy", "a program that is not the pod's listens on it")
+        self.wait_event("mistaken", "Unhealthy", "a program outside the pod listens on it")
         self.daemon.call("DELETE", f"{PATH}/server")  # with grace: it is gone when its port is free
         self.daemon.wait_for(PATH, lambda pods: "server" not in pods)
         program = program.replace("('127.0.0.1', 0)", f"('127.0.0.1', {port})")

@@ -272,7 +272,7 @@ class Proxy(Boards):
             self.exchange("GET", "/tensorboard/default/b/cut")
         status, headers, text = self.exchange("GET", "/tensorboard/default/b/nonsense")
         self.assertEqual(status, 502)
-        self.assertIn(b"does not answer as it should", text)
+        self.assertIn(b"gave an invalid answer", text)
         status, headers, text = self.exchange("GET", "/tensorboard/default/b/mute")  # as one does that is told to stop
         self.assertEqual(status, 503)
         self.assertIn(b"ended the connection without an answer", text)
@@ -452,7 +452,7 @@ class Proxy(Boards):
             self.assertEqual(squatter.stdout.readline(), "listening\n")
             self.patch("b", {"suspend": False})
             self.daemon.wait_for("/api/v1/namespaces/default/events", lambda events: any(
-                "a program that is not the pod's listens on it" in one["message"] for one in events.values()), "the failed readiness check")
+                "a program outside the pod listens on it" in one["message"] for one in events.values()), "the failed readiness check")
             board = next(one for one in self.daemon.list(BOARDS) if one["metadata"]["name"] == "b")
             self.assertEqual(board["status"]["phase"], "Initializing")
             # Nor is he asked when everything says that it runs.

@@ -38,7 +38,7 @@ class ThreeProcesses(KillOneReplica, DaemonTest):
         process = self.daemon.spawn("scheduler", "--kubeconfig", str(config), "--health", "127.0.0.1:0",
                                     stderr=subprocess.PIPE)
         lines = iter(process.stderr.readline, b"")
-        port = next(int(line.split()[-1]) for line in lines if b"health is told at port" in line)
+        port = next(int(line.split()[-1]) for line in lines if b"serving health checks on port" in line)
         next(line for line in lines if b"cannot ask the server" in line)
 
         def ask(path):

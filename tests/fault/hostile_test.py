@@ -211,7 +211,7 @@ class Hostile(harness.WithDaemon):
                                 (["X: y", "\tz"], b"a header's value"), (["Content-Length: 0\0N"], b"control characters"),
                                 (["X: y\nContent-Length: 5"], b"end with CR LF"), (["X: y\n"], b"end with CR LF"),
                                 ([": y"], b"a header's name"), (["X: \x7f"], b"control characters"),
-                                (["Host: localhost"], b"Host is there twice"), (["Expect: more"], b"100-continue")):
+                                (["Host: localhost"], b"Host occurs twice"), (["Expect: more"], b"100-continue")):
             for slowly in (False, True):
                 with self.subTest(lines=lines, slowly=slowly):
                     self.refused_and_closed(lines, 417 if b"100" in sentence else 400, sentence, slowly=slowly)

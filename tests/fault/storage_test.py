@@ -157,7 +157,7 @@ class Lost(Storage):
         self.file("muster.db").unlink()
         self.assertIn("is missing, but", self.refused())
         self.file("muster.db").write_bytes(b"")
-        self.assertIn("restore it from a copy", self.refused())
+        self.assertIn("restore it from a backup", self.refused())
         self.file("muster.db").write_bytes(database)
         self.daemon.start()
 

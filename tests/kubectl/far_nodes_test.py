@@ -271,7 +271,7 @@ class Trouble(StockKubectl, FarNodes):
                         connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 8\r\n\r\nno\x1b[31m!")
         threading.Thread(target=listen, daemon=True).start()
         self.lie(listener.getsockname()[1], pathlib.Path(f"{folder}/liar.crt").read_text())
-        self.refused('node "liar" does not let the API server ask: no [31m!')
+        self.refused('node "liar" refuses the API server: no [31m!')
         self.assertGreaterEqual(len(heard), 3)  # kubectl that gets no WebSocket tries SPDY
         for subject in shown:
             self.assertIn((("commonName", "muster:server"),), subject)
@@ -289,7 +289,7 @@ class Trouble(StockKubectl, FarNodes):
 
     def test_no_endpoint(self):
         self.lie(1, None)
-        self.refused('pod "bait": node "liar" tells no endpoint')
+        self.refused('pod "bait": node "liar" has no endpoint')
 
 
 if __name__ == "__main__":

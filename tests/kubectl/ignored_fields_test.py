@@ -18,7 +18,7 @@ import harness  # noqa: E402
 from harness import Daemon  # noqa: E402
 
 TABLE = re.compile(r"src/api/(?:kinds/)?(kind_\w+|\w*_fields|field_macros)\.[ch]$")
-IGNORED = re.compile(r"Not carried out here: (.*)\.$", re.DOTALL)
+IGNORED = re.compile(r"No effect here: (.*)\.$", re.DOTALL)
 EVENT = re.compile(r"The pod's event (\w+) says so\.$")
 DOCUMENTS = ("api/v1", "apis/batch.tensorstack.dev/v1beta1", "apis/tensorstack.dev/v1beta1")
 # The default asks for something that is not done; it is in every pod, and a warning each time would hide the others.
@@ -170,7 +170,7 @@ class IgnoredFields(unittest.TestCase):
             set_at(body, path, value)
             status, message, warnings = self.answer(kind, body)
             refused = status == 422 and any(f"{written(path[:n])}: Forbidden" in message for n in (len(path), len(path) - 1))
-            if f"{written(path)} is not carried out here" in warnings or refused:
+            if f"{written(path)} has no effect here" in warnings or refused:
                 return True, heard
             heard.append((value, status, message, warnings))
         return False, heard
@@ -220,7 +220,7 @@ class IgnoredFields(unittest.TestCase):
                                   capture_output=True, text=True, timeout=harness.PATIENCE, env=dict(
                                       self.daemon.environment, KUBECONFIG=os.path.join(self.daemon.folder, "kubeconfig")))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("Warning: spec.hostAliases is not carried out here: ", done.stderr)
+        self.assertIn("Warning: spec.hostAliases has no effect here: ", done.stderr)
 
 
 if __name__ == "__main__":

@@ -153,10 +153,10 @@ class Headers(harness.WithDaemon):
         for headers, words in (
                 ([("Impersonate-Group", "team")], "without a user"), ([("Impersonate-Uid", "7")], "without a user"),
                 ([("Impersonate-Extra-x", "y")], "without a user"), ([("Impersonate-User", "")], "without a user"),
-                ([alice, bob], "the header Impersonate-User is there twice"),
-                ([alice, ("impersonate-USER", "bob")], "the header Impersonate-User is there twice"),
-                ([alice, ("Impersonate-Uid", "1"), ("Impersonate-Uid", "2")], "Impersonate-Uid is there twice"),
-                ([("Authorization", "Bearer wrong")], "the header Authorization is there twice"),
+                ([alice, bob], "the header Impersonate-User occurs twice"),
+                ([alice, ("impersonate-USER", "bob")], "the header Impersonate-User occurs twice"),
+                ([alice, ("Impersonate-Uid", "1"), ("Impersonate-Uid", "2")], "Impersonate-Uid occurs twice"),
+                ([("Authorization", "Bearer wrong")], "the header Authorization occurs twice"),
                 ([alice, ("Impersonate-Groups", "team")], "the header Impersonate-Groups is not known")):
             with self.subTest(headers=headers):
                 status, answer = self.ask("GET", MAPS, *headers)
@@ -240,7 +240,7 @@ class Kubectl(StockKubectl):
                             (("use", "machineaccess/anyuser"), 1)):
             done = self.kubectl("auth", "can-i", "--as=alice", *words, code=code)
             self.assertEqual((done.stdout.split()[0], done.stderr.count("Warning")), ("no" if code else "yes", 0))
-        self.assertIn("no object but a right", self.kubectl("create", "-f", "-", code=1, stdin=json.dumps({
+        self.assertIn("is a right, not an object", self.kubectl("create", "-f", "-", code=1, stdin=json.dumps({
             "apiVersion": "muster.dev/v1", "kind": "MachineAccess", "metadata": {"name": "hostpath"}})).stderr)
         self.assertEqual(self.kubectl("auth", "can-i", "get", "configmaps", f"--as={BOT}").stdout, "yes\n")
         self.assertEqual(self.kubectl("auth", "can-i", "delete", "nodes").stdout.split()[-1], "yes")

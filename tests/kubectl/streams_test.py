@@ -463,7 +463,7 @@ class Streams(StockKubectl):
                 with self.forwarded(pod, number) as (port, process):
                     with contextlib.suppress(ConnectionResetError):
                         self.assertEqual(self.exchange(port, b"x"), b"")
-                    self.assertTrue(any("a program that is not the pod's listens on it" in line
+                    self.assertTrue(any("a program outside the pod listens on it" in line
                                         for line in iter(process.stderr.readline, "")))
             with self.assertRaises(BlockingIOError):
                 another.accept()

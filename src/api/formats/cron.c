@@ -1,5 +1,4 @@
-/* cron.c - see cron.h. The rules are cron's: when day and weekday are both limited, either will do.
- */
+/* cron.c - see cron.h. As in cron, when both day and weekday are restricted, either one matches. */
 #include "api/cron.h"
 
 #include <stdlib.h>
@@ -18,7 +17,7 @@ static const char *const weekdays[] = {"sun", "mon", "tue", "wed", "thu", "fri",
 static const struct part {
     const char *name;
     int low, high;
-    const char *const *words; /* the first of which is low */
+    const char *const *words; /* names of the values from low on */
 } parts[FIELDS] = {{"minute", 0, 59, NULL},
                    {"hour", 0, 23, NULL},
                    {"day of month", 1, 31, NULL},
@@ -49,7 +48,7 @@ static bool read_number(const char **at, const struct part *p, int *ret)
     return n > 0;
 }
 
-/* "*", "1-5", "1-5/2", "3/10": a bit for each. */
+/* "*", "1-5", "1-5/2", "3/10": sets a bit for each value. */
 static bool read_range(const char **at, const struct part *p, uint64_t *bits, bool *any)
 {
     int first = p->low, last = p->high, step = 1;
@@ -123,7 +122,7 @@ int cron_parse(const char *text, struct cron *ret, struct err *err)
                          .hours = bits[1],
                          .days = bits[2],
                          .months = bits[3],
-                         .weekdays = bits[4] | bits[4] >> 7, /* 7 is Sunday, too */
+                         .weekdays = bits[4] | bits[4] >> 7, /* 7 is Sunday as well */
                          .any_day = any[2],
                          .any_weekday = any[4]};
     return 0;
@@ -131,7 +130,7 @@ int cron_parse(const char *text, struct cron *ret, struct err *err)
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* Month and day of a day since 1970-01-01, in the calendar that goes on for ever. */
+/* Month and day of month of a day since 1970-01-01, in the proleptic Gregorian calendar. */
 static void civil(int64_t day, int *ret_month, int *ret_day)
 {
     int64_t shifted = day + 719468, era = shifted / 146097, of_era = shifted - era * 146097;
@@ -160,7 +159,7 @@ static bool is_on_day(const struct cron *c, int64_t day)
            (c->any_day || c->any_weekday ? by_day && by_weekday : by_day || by_weekday);
 }
 
-/* The first minute of the day from that one on, or with step -1 the last one; -1: none. */
+/* The first matching minute of the day from `from` on, or the last with step -1; -1: none. */
 static int find_minute(const struct cron *c, int from, int step)
 {
     for (int m = from; m >= 0 && m < MINUTES_OF_DAY; m += step)

@@ -14,7 +14,7 @@ static const struct {
 } units[] = {{"y", 365 * DAY_MS}, {"w", 7 * DAY_MS}, {"d", DAY_MS}, {"h", 3600000},
              {"m", 60000},        {"s", 1000},       {"ms", 1}};
 
-/* The unit text begins with, from the given one on; "m" of "ms" is not minutes. */
+/* The unit at the start of text, searched from `from` on; the "m" of "ms" is not minutes. */
 static size_t find_unit(const char *text, size_t from)
 {
     size_t len = strcspn(text, "0123456789");

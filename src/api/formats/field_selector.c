@@ -1,4 +1,4 @@
-/* field_selector.c - path=value, path==value, path!=value over the paths a kind offers. */
+/* field_selector.c - path=value, path==value, path!=value over the paths a kind supports. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static bool is_offered(const struct kind *k, const char *path)
     return false;
 }
 
-/* One "path=value"; a backslash keeps ',' '=' and itself from meaning anything. */
+/* One "path=value"; a backslash escapes ',', '=' and itself. */
 static int parse_term(struct arena *a, const char **at, struct term *t, struct err *err)
 {
     char *text = arena_strdup(a, *at), *to = text, *value = NULL;
@@ -126,7 +126,7 @@ const char *field_selector_value(const struct json *object, const char *path,
     }
     if (json_is(v, JSON_BOOL))
         return v->u.boolean ? "true" : "false";
-    if (json_is(v, JSON_OBJECT)) /* an event's source is who said it */
+    if (json_is(v, JSON_OBJECT)) /* an Event's source: compare its component */
         return json_get_string(v, "component", "");
     return json_string(v, "");
 }

@@ -21,7 +21,7 @@ void index_set_add(struct index_set *s, int64_t index)
     s->count++;
 }
 
-/* "3" or "3-5", and the comma behind it. */
+/* "3" or "3-5", and a following comma. */
 static bool read_range(const char **at, int64_t *ret_first, int64_t *ret_last)
 {
     char *end;

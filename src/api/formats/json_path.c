@@ -1,4 +1,4 @@
-/* json_path.c - see json_path.h. A step is read and taken at once: nothing is compiled. */
+/* json_path.c - see json_path.h. Steps are evaluated as they are parsed; nothing is compiled. */
 #include "api/json_path.h"
 
 #include <limits.h>
@@ -16,13 +16,13 @@ enum relation { IS_THERE, EQUAL, UNEQUAL, LESS, LESS_OR_EQUAL, MORE, MORE_OR_EQU
 
 struct step {
     enum step_type type;
-    char name[STEP_LIMIT_BYTES + 1];  /* MEMBER, BELOW: its name; WHERE: path to what is compared */
-    char value[STEP_LIMIT_BYTES + 1]; /* WHERE: what it is compared with */
+    char name[STEP_LIMIT_BYTES + 1];  /* MEMBER, BELOW: its name; WHERE: path of the operand */
+    char value[STEP_LIMIT_BYTES + 1]; /* WHERE: the value to compare with */
     enum relation relation;           /* WHERE */
-    long index, end, by;              /* end and by: of SLICE */
+    long index, end, by;              /* end and by only for SLICE */
 };
 
-/* Up to one of the stops; a backslash takes the next character as it is. */
+/* Reads up to one of the stops; a backslash escapes the next character. */
 static bool read_text(const char **at, const char *stops, char out[STEP_LIMIT_BYTES + 1])
 {
     size_t n = 0;
@@ -106,7 +106,7 @@ static bool read_number(const char **at, long *ret)
     return true;
 }
 
-/* What follows the first number, if there was one, in [1:], [-1:], [:3], [0:9:2]. */
+/* The rest of a slice after its optional first number: [1:], [-1:], [:3], [0:9:2]. */
 static bool read_slice(const char **at, struct step *s)
 {
     s->type = STEP_SLICE;
@@ -200,7 +200,7 @@ static bool is_selected(const struct step *s, const struct json *item, unsigned 
     unreachable();
 }
 
-/* From the end, when negative; never outside. */
+/* A negative index counts from the end; the result is clamped to 0 .. len. */
 static long place(long index, long len)
 {
     if (index < 0)
@@ -222,7 +222,7 @@ static const struct json *walk_slice(const struct json *v, const struct step *s,
     return NULL;
 }
 
-/* The member, here or anywhere below. */
+/* The member, here or at any depth. */
 static const struct json *walk_below(const struct json *v, const char *name, const char *path,
                                      unsigned depth)
 {

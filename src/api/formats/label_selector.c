@@ -48,7 +48,7 @@ static void skip_space(struct scanner *s)
         s->p++;
 }
 
-/* A key, a value or a word: everything up to what has a meaning here. */
+/* A key, a value or a word: everything up to the next special character. */
 static const char *word(struct scanner *s)
 {
     size_t n;
@@ -124,7 +124,7 @@ static int parse_operator(struct scanner *s, struct requirement *r)
 
     skip_space(s);
     if (!*s->p || *s->p == ',')
-        return 0; /* the key alone: it must exist */
+        return 0; /* the key alone: "exists" */
     for (size_t i = 0; i < ELEMS(operators); i++) {
         if (!accept(s, operators[i].token))
             continue;

@@ -1,5 +1,5 @@
-/* names.c - what names, labels and their values may look like. The sentences are Kubernetes' own
- * wording, because users search for them. */
+/* names.c - syntax of names, labels and their values. The messages use Kubernetes' wording, because
+ * users search for it. */
 #include <string.h>
 
 #include "api/object.h"

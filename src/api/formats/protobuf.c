@@ -1,4 +1,4 @@
-/* protobuf.c - see protobuf.h: reading. */
+/* protobuf.c - the reading half of protobuf.h. */
 #include "api/protobuf.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "base/wire.h"
 
 #define DEPTH_LIMIT 100u
-#define SECONDS_LIMIT 253402300799 /* the year 9999 */
+#define SECONDS_LIMIT 253402300799 /* end of the year 9999 */
 #define NANOS_PER_MICRO 1000
 
 bool protobuf_speaks(const struct kind *k)
@@ -30,11 +30,11 @@ struct decoder {
     struct arena *arena;
     warning_fn *warn;
     void *warn_arg;
-    const char *path[DEPTH_LIMIT]; /* names of the members that lead here */
+    const char *path[DEPTH_LIMIT]; /* names of the members on the way here */
     size_t depth;
 };
 
-/* A map that is being read: finding out whether a key is there already must not take long. */
+/* A map being read, with an index so that looking up a repeated key is fast. */
 struct open_map {
     struct open_map *next;
     const struct field *field;
@@ -55,13 +55,13 @@ static struct json *new_text(struct decoder *d, const struct wire_field *v)
     return json_new_string_len(d->arena, (const char *)v->data, v->len);
 }
 
-/* A quantity's or a port's, which nobody looks at again. */
+/* The text of a quantity or port. */
 static struct json *new_word(struct decoder *d, const struct wire_field *v)
 {
     return memchr(v->data, '\0', v->len) ? NULL : new_text(d, v);
 }
 
-/* {1 text}, or {1 bytes}. */
+/* The first field of {1 text} or {1 bytes}. */
 static struct wire_field first_bytes(const struct wire_field *v)
 {
     struct wire w = inner(v);
@@ -97,7 +97,7 @@ static struct json *new_base64(struct decoder *d, const struct wire_field *v)
     return text ? json_new_string(d->arena, text) : NULL;
 }
 
-/* Timestamp{1 seconds, 2 nanos}; all zero is "not set": null. */
+/* Timestamp{1 seconds, 2 nanos}; all zero means unset: null. */
 static struct json *new_time(struct decoder *d, const struct field *f, const struct wire_field *v)
 {
     int64_t seconds = 0, nanos = 0;
@@ -122,7 +122,7 @@ static struct json *new_time(struct decoder *d, const struct field *f, const str
     return json_new_string(d->arena, text);
 }
 
-/* IntOrString{1 type (0: int), 2 int, 3 string}; what says nothing is "not set". */
+/* IntOrString{1 type (0: int), 2 int, 3 string}; an empty one means unset. */
 static struct json *new_int_or_string(struct decoder *d, const struct field *f,
                                       const struct wire_field *v)
 {
@@ -186,7 +186,7 @@ static struct json *new_strings(struct decoder *d, const struct wire_field *v, u
     return w.bad ? NULL : list;
 }
 
-/* One of two: fields, or a list of them, true and false, texts. */
+/* A union: fields, or a list of them, a bool, or strings. */
 static struct json *new_choice(struct decoder *d, const struct field *f, const struct wire_field *v)
 {
     unsigned one = f->wire == FIELD_WIRE_OR_BOOL ? 2 : 1;
@@ -240,7 +240,7 @@ static enum wire_type wire_type_of(const struct field *f, enum field_type type)
     return type == FIELD_ANY && f->wire == FIELD_WIRE_DOUBLE ? WIRE_FIXED64 : WIRE_BYTES;
 }
 
-/* NULL: it is malformed. null: it is not set. alone: of the field itself, not of an element. */
+/* NULL: malformed. null: unset. alone: the field itself rather than a list element. */
 static struct json *new_value(struct decoder *d, const struct field *f, enum field_type type,
                               const struct wire_field *v, bool alone)
 {
@@ -271,7 +271,7 @@ static struct json *new_value(struct decoder *d, const struct field *f, enum fie
         return drop_zero && v->len == 0 ? json_new_null(d->arena) : new_base64(d, v);
     case FIELD_OBJECT:
         return new_message(d, f->fields, v);
-    case FIELD_LIST: /* of a map: texts */
+    case FIELD_LIST: /* value of a map: strings */
         return new_strings(d, v, 1);
     case FIELD_MAP:
         return NULL;
@@ -299,7 +299,7 @@ static struct open_map *find_map(struct decoder *d, struct open_map **maps, cons
     return m;
 }
 
-/* What Go writes for the zero of an entry's type is not written. */
+/* Go omits the zero value of an entry's type. */
 static struct wire_field zero_of(const struct field *f, const struct wire_field *entry)
 {
     return (struct wire_field){
@@ -337,7 +337,7 @@ static bool decode_entry(struct decoder *d, const struct field *f, const struct 
     return json_append(m->map, member) && json_keys_add(d->arena, &m->keys, m->map, member);
 }
 
-/* One element, or several numbers in one piece. */
+/* One element, or a packed run of numbers. */
 static bool decode_element(struct decoder *d, const struct field *f, const struct wire_field *v,
                            struct json *into)
 {

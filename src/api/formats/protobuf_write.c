@@ -1,4 +1,4 @@
-/* protobuf_write.c - see protobuf.h: writing. */
+/* protobuf_write.c - the writing half of protobuf.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 
 struct encoder {
     struct buf *out;
-    struct arena *scratch; /* for bytes that JSON has in base64 */
-    bool lost;             /* something is left out */
+    struct arena *scratch; /* for bytes that are base64 in JSON */
+    bool lost;             /* something had to be left out */
 };
 
 static void put_varint(struct buf *out, uint64_t v)
@@ -46,8 +46,8 @@ static void put_text(struct buf *out, unsigned number, const char *text)
     put_bytes(out, number, text, strlen(text));
 }
 
-/* A message whose length is known at its end: one byte is kept for it, what follows moves when that
- * is not enough. */
+/* Starts a message of unknown length: one byte is reserved for the length, and the body is moved if
+ * that turns out not to be enough. */
 static size_t open_message(struct buf *out, unsigned number)
 {
     put_tag(out, number, WIRE_BYTES);
@@ -235,7 +235,7 @@ static bool is_of(enum field_type type, const struct json *v)
     unreachable();
 }
 
-/* What is of another type than its table says is left out. */
+/* A value whose type does not match its table is left out. */
 static void put_value(struct encoder *e, unsigned number, const struct field *f,
                       enum field_type type, const struct json *v)
 {
@@ -271,12 +271,12 @@ static void put_value(struct encoder *e, unsigned number, const struct field *f,
     case FIELD_OBJECT:
         put_message(e, number, f->fields, v);
         return;
-    case FIELD_LIST: /* of a map: texts */
+    case FIELD_LIST: /* value of a map: strings */
         start = open_message(e->out, number);
         put_strings(e, 1, v);
         close_message(e->out, start);
         return;
-    case FIELD_MAP: /* of maps there are none */
+    case FIELD_MAP: /* there are no maps of maps */
         e->lost = true;
         return;
     case FIELD_ANY:
@@ -322,7 +322,7 @@ static void encode_fields(struct encoder *e, const struct field *fields, const s
             encode_field(e, f, m);
         else if (f && f->inside && !inside)
             below = f->inside;
-        else if (!common && !inside) /* apiVersion and kind stand in the envelope */
+        else if (!common && !inside) /* apiVersion and kind are in the envelope */
             e->lost = true;
     }
     if (below) {
@@ -333,7 +333,7 @@ static void encode_fields(struct encoder *e, const struct field *fields, const s
     }
 }
 
-/* Up to where the object begins. */
+/* Writes up to where the object starts. */
 static size_t open_envelope(struct buf *out, const struct kind *k, const char *suffix)
 {
     size_t type, text;

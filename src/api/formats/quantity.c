@@ -1,6 +1,6 @@
 /*
- * quantity.c - see quantity.h. A quantity is kept as digits, a power of ten and a power of two, and
- * only brought together at the end, in 128 bits: no floating point, nothing lost before rounding.
+ * quantity.c - see quantity.h. A quantity is held as digits, a power of ten and a power of two,
+ * combined only at the end, in 128 bits: no floating point, and no loss before rounding.
  */
 #include "api/quantity.h"
 
@@ -11,7 +11,7 @@
 
 typedef unsigned __int128 wide;
 
-/* With 20 digits times 2^60 the product still fits 127 bits; more digits only say "not exact". */
+/* 20 digits times 2^60 still fit 127 bits; further digits only make the value inexact. */
 #define MANTISSA_LIMIT ((wide)10000000000000000000u)
 #define EXPONENT_LIMIT 400
 
@@ -80,7 +80,7 @@ static bool parse_suffix(const char *p, struct parts *q)
     return false;
 }
 
-/* Away from zero, within int64. */
+/* Rounds away from zero and saturates at int64. */
 static int64_t bring_together(const struct parts *q)
 {
     wide v = q->mantissa << q->two;

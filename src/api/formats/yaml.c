@@ -1,8 +1,8 @@
 /*
- * yaml.c - YAML text to values, from libyaml's events. The only file that knows libyaml.
+ * yaml.c - YAML text to values, from libyaml's events. The only file that uses libyaml.
  *
- * Aliases are expanded within a ceiling, merge keys are merged, a repeated key is reported and the
- * last one counts. What comes out is plain JSON with line numbers.
+ * Aliases are expanded up to a limit, merge keys are merged, and a repeated key is reported and the
+ * last one wins. The result is plain JSON with line numbers.
  */
 #include "api/yaml.h"
 
@@ -13,7 +13,7 @@
 #include "api/formats/yaml_scalar.h"
 #include "base/json_keys.h"
 
-/* Values all aliases of a stream together may stand for: stops "billion laughs". */
+/* Values that all aliases of a stream together may expand to: stops "billion laughs". */
 #define ALIAS_VALUES_LIMIT 100000u
 #define ANCHORS_LIMIT 1000u
 #define DOCUMENTS_LIMIT 1000u
@@ -49,7 +49,7 @@ static bool fail_memory(struct loader *l)
     return false;
 }
 
-/* libyaml's own words, with where the construct began if that is another line. */
+/* libyaml's message, and the line where the construct started if that is another one. */
 static bool fail_parser(struct loader *l)
 {
     const yaml_parser_t *p = &l->parser;
@@ -115,7 +115,7 @@ static bool load_alias(struct loader *l, const yaml_event_t *event, struct json 
         return fail_at(l, &event->start_mark, "unknown anchor");
     n = count_values(a->value, left);
     if (n > left)
-        return fail_at(l, &event->start_mark, "aliases stand for too much");
+        return fail_at(l, &event->start_mark, "the aliases expand to too much");
     l->alias_values += n;
     *ret = json_clone(l->arena, a->value);
     return *ret ? true : fail_memory(l);
@@ -159,7 +159,7 @@ static bool is_merge_key(const yaml_event_t *event)
            memcmp(event->data.scalar.value, "<<", 2) == 0;
 }
 
-/* JSON's keys are strings: numbers and booleans become their text. */
+/* JSON keys are strings: numbers and booleans become text. */
 static bool load_key(struct loader *l, yaml_event_t *event, const char **ret, size_t *ret_len)
 {
     struct json *v = NULL;
@@ -239,7 +239,7 @@ static bool load_pair(struct loader *l, struct mapping *m, yaml_event_t *key_eve
     return arena_failed(l->arena) ? fail_memory(l) : true;
 }
 
-/* What the mapping does not say itself it takes from those merged in, the first one first. */
+/* Members missing from the mapping come from the merged ones, earlier ones first. */
 static bool apply_merges(struct loader *l, struct mapping *m)
 {
     for (struct json *from = json_first_mut(m->merges); from; from = from->next)

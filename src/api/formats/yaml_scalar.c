@@ -43,7 +43,7 @@ bool yaml_scalar_is_infinite(const char *text, size_t len)
     return false;
 }
 
-/* The text without its underscores; false when it cannot be a number anyway. */
+/* The text without underscores; false when it cannot be a number. */
 static bool number_text(const char *text, size_t len, char out[NUMBER_LIMIT])
 {
     size_t n = 0;
@@ -121,7 +121,7 @@ static bool is_float(const char *p)
     return !*p;
 }
 
-/* As JSON writes numbers: no +, no leading zeros, digits on both sides of the point. */
+/* In JSON syntax: no +, no leading zeros, digits on both sides of the point. */
 static struct json *float_value(struct arena *a, const char *text)
 {
     const char *p = text + (*text == '+' || *text == '-'), *whole, *rest;
@@ -148,7 +148,7 @@ static struct json *number_value(struct arena *a, const char *text)
         return json_new_int(a, n);
     if (!is_float(text))
         return NULL;
-    /* 089 is no octal number: it is read as a float, and a whole one is an integer */
+    /* 089 is not octal: it is read as a float, and an integral one becomes an integer */
     while (p[0] == '0' && isdigit((unsigned char)p[1]))
         p++;
     if (p > text + 1 && p[-1] == '0' && all_digits(p, 10) && parse_int(p, &n))

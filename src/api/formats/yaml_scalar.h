@@ -1,4 +1,4 @@
-/* yaml_scalar.h - what a plain YAML scalar means: shared by the reader and, for quoting, the
+/* yaml_scalar.h - the value of a plain YAML scalar: used by the reader and, for quoting, the
  * writer. */
 #ifndef MUSTER_API_YAML_SCALAR_H
 #define MUSTER_API_YAML_SCALAR_H
@@ -10,7 +10,7 @@
  * JSON cannot hold (.inf, .nan) gives a string; yaml_scalar_is_infinite tells. */
 struct json *yaml_scalar(struct arena *a, const char *text, size_t len) must_check;
 bool yaml_scalar_is_infinite(const char *text, size_t len);
-/* Whether it would stay a string. */
+/* Whether it would be read as a string. */
 bool yaml_scalar_is_string(const char *text, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * yaml_write.c - values to block-style YAML as kubectl prints it. What would be read back as
- * something else is quoted: reading the output always gives the same value.
+ * yaml_write.c - values to block-style YAML as kubectl prints it. Strings that would be read back
+ * as something else are quoted, so that reading the output always gives the same value.
  */
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "api/yaml.h"
 #include "base/utf8.h"
 
-/* libyaml finds the ':' of a key only within 1024 characters; longer ones are written with '?'. */
+/* libyaml recognizes the ':' of a key only within 1024 characters; longer keys are written with
+ * '?'. */
 #define SIMPLE_KEY_LIMIT 128u
 
 static unsigned code_point(const unsigned char *p, size_t n)
@@ -21,7 +22,7 @@ static unsigned code_point(const unsigned char *p, size_t n)
     return cp;
 }
 
-/* What a reader may refuse, or take for a line break, unless it is escaped. */
+/* What a reader may reject, or take for a line break, unless escaped. */
 static bool needs_escape(unsigned cp)
 {
     return cp < 0x20 || (cp >= 0x7f && cp <= 0xa0) || cp == 0x2028 || cp == 0x2029 ||
@@ -46,7 +47,7 @@ static bool looks_like_time(const char *text, size_t len)
     return len >= 8 && strspn(text, "0123456789") == 4 && text[4] == '-';
 }
 
-/* Whether the text may stand without quotes, as a value and as a key. */
+/* Whether the text needs no quotes, as a value or as a key. */
 static bool is_plain(const char *text, size_t len)
 {
     if (len == 0 || !yaml_scalar_is_string(text, len) || !is_clean(text, len, false) ||
@@ -90,12 +91,12 @@ static void indent(struct buf *out, int depth)
         buf_adds(out, "  ");
 }
 
-/* Text of several lines that can be shown as it is. */
+/* Multi-line text that can be written as a literal block. */
 static bool is_block(const char *text, size_t len)
 {
     if (!memchr(text, '\n', len) || strchr(" \t\n", text[0]) || !is_clean(text, len, true))
         return false;
-    for (size_t i = 0; i + 1 < len; i++) /* a line of blanks would lose them */
+    for (size_t i = 0; i + 1 < len; i++) /* a block would lose a whitespace-only line */
         if (text[i] == ' ' && text[i + 1] == '\n')
             return false;
     return text[len - 1] != ' ';
@@ -160,8 +161,8 @@ static void write_key(struct buf *out, const struct json *m, int depth)
     buf_addc(out, ':');
 }
 
-/* A list below a key stands at the key's own depth, as kubectl writes it. The first line is already
- * indented when it follows "- ". */
+/* A list below a key is indented like the key itself, as kubectl does. After "- " the first line is
+ * already indented. */
 static void write_members(struct buf *out, const struct json *object, int depth)
 {
     json_each (m, object) {

@@ -13,7 +13,7 @@ const struct column app_columns[] = {
     COLUMN_NAME,
     COLUMN("Phase", "string", "Whether it runs.", .path = ".status.phase"),
     COLUMN("Age", "date", "Time since it was created.", .path = ".metadata.creationTimestamp"),
-    COLUMN("URL", "string", "Its path below the address of the console.", .priority = 1,
+    COLUMN("URL", "string", "Its path on the console's address.", .priority = 1,
            .path = ".status.url"),
     COLUMN("Message", "string", "Why it does not run.", .priority = 1, .path = ".status.message"),
     {0}};

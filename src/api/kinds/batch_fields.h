@@ -1,4 +1,4 @@
-/* batch_fields.h - what Job and CronJob share: a Job's spec, and its rules. */
+/* batch_fields.h - what Job and CronJob share: a Job's spec and its rules. */
 #ifndef MUSTER_API_KINDS_BATCH_FIELDS_H
 #define MUSTER_API_KINDS_BATCH_FIELDS_H
 
@@ -7,7 +7,7 @@
 
 extern const struct field batch_job_spec_fields[];
 
-/* What the table cannot say of a Job's spec; before: the same of the old one, NULL at creation. */
+/* Checks of a Job's spec beyond its table; before: the old spec, NULL at creation. */
 void batch_job_spec_validate(const struct json *spec, const struct field_path *at, struct err *err);
 void batch_job_set_defaults(struct arena *a, struct json *spec);
 

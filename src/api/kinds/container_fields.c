@@ -1,4 +1,4 @@
-/* container_fields.c - a container: what it runs, with what, and how it is looked after. */
+/* container_fields.c - the fields of a container. */
 #include "api/field_macros.h"
 #include "api/kinds/pod_parts.h"
 
@@ -12,8 +12,9 @@ static const char *const resize_policies[] = {"NotRequired", "RestartContainer",
 static const char *const container_restarts[] = {"Always", "Never", "OnFailure", NULL};
 static const char *const rule_actions[] = {"Restart", "RestartAllContainers", NULL};
 static const char *const exit_operators[] = {"In", "NotIn", NULL};
-#define NO_INPUT "the program reads nothing and has no terminal; commands of kubectl exec have both"
-#define NO_CLAIMS "there are no resource claims here"
+#define NO_INPUT                                                                                   \
+    "the program gets no standard input and no terminal; commands of kubectl exec get both"
+#define NO_CLAIMS "resource claims are not supported"
 #define SHARED_NETWORK "pods share the machine's network: the program's port is the machine's"
 
 static const char *const proc_mounts[] = {"Default", "Unmasked", NULL};
@@ -28,8 +29,8 @@ static const struct field key_ref_fields[] = {
     {0}};
 
 const struct field pod_field_ref_fields[] = {
-    F_STR("apiVersion", "Version of the schema the path is in.", P(1), DEFAULT("\"v1\""),
-          IGNORED("there is only v1")),
+    F_STR("apiVersion", "Schema version of the path.", P(1), DEFAULT("\"v1\""),
+          IGNORED("only v1 exists")),
     F_STR("fieldPath",
           "Field of the pod: metadata.name, metadata.namespace, metadata.uid, "
           "metadata.labels['key'], metadata.annotations['key'], spec.nodeName, "
@@ -38,7 +39,7 @@ const struct field pod_field_ref_fields[] = {
     {0}};
 
 const struct field pod_resource_ref_fields[] = {
-    F_STR("containerName", "Container whose resource is meant. Needed in volumes.", P(1)),
+    F_STR("containerName", "Container of the resource. Required in volumes.", P(1)),
     F_STR("resource", "limits.cpu, requests.memory and so on.", PZ(2), REQUIRED),
     F_QUANTITY("divisor", "Unit of the result, 1 by default.", P(3)),
     {0}};
@@ -60,7 +61,7 @@ static const struct field value_from_fields[] = {
     F_OBJ("secretKeyRef", key_ref_fields, "A key of a Secret.", P(4),
           CORE_TYPE("SecretKeySelector")),
     F_OBJ("fileKeyRef", file_ref_fields, "A variable in a file of a volume.", P(5),
-          IGNORED("files of volumes are not read for variables; the pod waits"),
+          IGNORED("variables from files in volumes are not supported; the pod waits"),
           CORE_TYPE("FileKeySelector")),
     {0}};
 
@@ -77,7 +78,7 @@ static const struct field env_source_ref_fields[] = {
     {0}};
 
 static const struct field env_from_fields[] = {
-    F_STR("prefix", "Put before every name.", P(1)),
+    F_STR("prefix", "Prefix of every name.", P(1)),
     F_OBJ("configMapRef", env_source_ref_fields, "All keys of a ConfigMap.", P(2),
           CORE_TYPE("ConfigMapEnvSource")),
     F_OBJ("secretRef", env_source_ref_fields, "All keys of a Secret.", P(3),
@@ -88,25 +89,24 @@ static const struct field env_from_fields[] = {
 
 static const struct field port_fields[] = {
     F_INT32("containerPort", "Port the program listens on.", PZ(3), REQUIRED, PORT_NUMBER),
-    F_STR("name", "Name of the port, to be used in services and probes.", P(1)),
+    F_STR("name", "Name of the port, for use in Services and probes.", P(1)),
     F_STR("protocol", "TCP, UDP or SCTP.", P(4), ONE_OF(protocols), DEFAULT("\"TCP\"")),
     F_INT32("hostPort", "Port of the machine.", P(2), BETWEEN(0, 65535), IGNORED(SHARED_NETWORK)),
-    F_STR("hostIP", "Address of the machine the host port is bound to.", P(5),
+    F_STR("hostIP", "Address of the machine that the host port is bound to.", P(5),
           IGNORED(SHARED_NETWORK)),
     {0}};
 
 static const struct field mount_fields[] = {
     F_STR("name", "A volume of spec.volumes.", PZ(1), REQUIRED),
-    F_STR("mountPath", "Where it appears in the container.", PZ(3), REQUIRED),
-    F_STR("subPath", "Only this path of the volume.", P(4)),
+    F_STR("mountPath", "Where it is mounted in the container.", PZ(3), REQUIRED),
+    F_STR("subPath", "Path within the volume to mount.", P(4)),
     F_STR("subPathExpr", "Like subPath, with $(VAR) replaced by the container's environment.",
           P(6)),
-    F_BOOL("readOnly", "Whether it may only be read.", P(2)),
-    F_STR("mountPropagation", "How mounts made later are passed on.", PZ(5), ONE_OF(propagations),
-          NATURAL("None"), IGNORED("mounts are not passed on")),
+    F_BOOL("readOnly", "Whether it is read-only.", P(2)),
+    F_STR("mountPropagation", "How later mounts propagate.", PZ(5), ONE_OF(propagations),
+          NATURAL("None"), IGNORED("mounts do not propagate")),
     F_STR("recursiveReadOnly", "Whether mounts below are read-only too.", PZ(7),
-          ONE_OF(recursive_modes), NATURAL("Enabled"),
-          IGNORED("mounts below a read-only volume always are")),
+          ONE_OF(recursive_modes), NATURAL("Enabled"), IGNORED("they always are")),
     {0}};
 
 static const struct field device_fields[] = {
@@ -116,19 +116,19 @@ static const struct field device_fields[] = {
 
 static const struct field claim_fields[] = {
     F_STR("name", "A claim of spec.resourceClaims.", PZ(1), REQUIRED),
-    F_STR("request", "One request of the claim; all when not given.", P(2)),
+    F_STR("request", "One request of the claim; all by default.", P(2)),
     {0}};
 
 static const struct field unreserved_fields[] = {
     F_QUANTITY("ephemeral-storage", "Room on the disk.",
-               IGNORED("no room is kept free on the disk; a limit is kept to")),
+               IGNORED("nothing is reserved on the disk; limits are enforced")),
     {0}};
 
 const struct field resource_fields[] = {
     F_MAP(FIELD_QUANTITY, "limits",
           "The most the container may use: cpu, memory, nvidia.com/gpu and others.", P(1)),
     F_MAP(FIELD_QUANTITY, "requests",
-          "What is set aside for the container; the limits when not given.", P(2),
+          "Resources reserved for the container; the limits by default.", P(2),
           .fields = unreserved_fields),
     F_OBJS("claims", claim_fields, "Resource claims used by the container.", P(3), KEYED_BY("name"),
            IGNORED(NO_CLAIMS), CORE_TYPE("ResourceClaim")),
@@ -146,8 +146,8 @@ static const struct field exit_code_fields[] = {
     {0}};
 
 static const struct field restart_rule_fields[] = {
-    F_STR("action", "What happens when the rule fits.", P(1), REQUIRED, ONE_OF(rule_actions)),
-    F_OBJ("exitCodes", exit_code_fields, "Exit codes the rule is for.", P(2)),
+    F_STR("action", "What to do if the rule matches.", P(1), REQUIRED, ONE_OF(rule_actions)),
+    F_OBJ("exitCodes", exit_code_fields, "Exit codes to match.", P(2)),
     {0}};
 
 /* --- probes and hooks ----------------------------------------------------------------------- */
@@ -161,21 +161,21 @@ static const struct field header_fields[] = {F_STR("name", "Name of the header."
 
 static const struct field http_get_fields[] = {
     F_PORT("port", "Port number, or name of a port of the container.", PZ(2), REQUIRED),
-    F_STR("path", "Path to ask for.", P(1), DEFAULT("\"/\"")),
-    F_STR("host", "Host to connect to; the pod when not given.", P(3)),
+    F_STR("path", "Path of the request.", P(1), DEFAULT("\"/\"")),
+    F_STR("host", "Host to connect to; the pod by default.", P(3)),
     F_STR("scheme", "HTTP or HTTPS.", P(4), ONE_OF(schemes), DEFAULT("\"HTTP\""),
-          IGNORED("the request is made without TLS")),
+          IGNORED("the request is sent without TLS")),
     F_OBJS("httpHeaders", header_fields, "Headers to send.", P(5), CORE_TYPE("HTTPHeader")),
     {0}};
 
 static const struct field tcp_fields[] = {
     F_PORT("port", "Port number, or name of a port of the container.", PZ(1), REQUIRED),
-    F_STR("host", "Host to connect to; the pod when not given.", P(2)),
+    F_STR("host", "Host to connect to; the pod by default.", P(2)),
     {0}};
 
 static const struct field grpc_fields[] = {
     F_INT32("port", "Port number.", PZ(1), REQUIRED, PORT_NUMBER),
-    F_STR("service", "Name of the service to ask about.", PZ(2), DEFAULT("\"\"")),
+    F_STR("service", "Name of the service to check.", PZ(2), DEFAULT("\"\"")),
     {0}};
 
 static const struct field sleep_fields[] = {
@@ -188,42 +188,41 @@ static const struct field probe_fields[] = {
     F_OBJ("tcpSocket", tcp_fields, "A port that must accept connections.", P_IN(1, 3),
           CORE_TYPE("TCPSocketAction")),
     F_OBJ("grpc", grpc_fields, "A gRPC health check.", P_IN(1, 4),
-          IGNORED("gRPC is not spoken; nothing is asked"), CORE_TYPE("GRPCAction")),
+          IGNORED("gRPC probes are not supported; nothing is checked"), CORE_TYPE("GRPCAction")),
     F_INT32("initialDelaySeconds", "Seconds after the start before the first probe.", P(2),
             AT_LEAST(0)),
     F_INT32("timeoutSeconds", "Seconds after which a probe has failed.", P(3), AT_LEAST(1),
             DEFAULT("1")),
     F_INT32("periodSeconds", "Seconds between probes.", P(4), AT_LEAST(1), DEFAULT("10")),
-    F_INT32("successThreshold", "Successes in a row that count as success.", P(5), AT_LEAST(1),
+    F_INT32("successThreshold", "Consecutive successes that count as success.", P(5), AT_LEAST(1),
             DEFAULT("1")),
-    F_INT32("failureThreshold", "Failures in a row that count as failure.", P(6), AT_LEAST(1),
+    F_INT32("failureThreshold", "Consecutive failures that count as failure.", P(6), AT_LEAST(1),
             DEFAULT("3")),
-    F_INT64("terminationGracePeriodSeconds", "Grace given when the probe ends the container.",
+    F_INT64("terminationGracePeriodSeconds", "Grace period when the probe ends the container.",
             PZ(7), AT_LEAST(1)),
     {0}};
 
 static const struct field hook_fields[] = {
     F_OBJ("exec", exec_fields, "A command to run.", P(1), CORE_TYPE("ExecAction")),
     F_OBJ("httpGet", http_get_fields, "An HTTP request to make.", P(2), CORE_TYPE("HTTPGetAction")),
-    F_OBJ("tcpSocket", tcp_fields, "Not used any more.", P(3), IGNORED("nor is it in Kubernetes"),
-          CORE_TYPE("TCPSocketAction")),
+    F_OBJ("tcpSocket", tcp_fields, "Deprecated.", P(3),
+          IGNORED("it has no effect in Kubernetes either"), CORE_TYPE("TCPSocketAction")),
     F_OBJ("sleep", sleep_fields, "A time to wait.", P(4), CORE_TYPE("SleepAction")),
     {0}};
 
 static const struct field lifecycle_fields[] = {
-    F_OBJ("postStart", hook_fields, "Done right after the start.", P(1),
+    F_OBJ("postStart", hook_fields, "Run right after the start.", P(1),
           CORE_TYPE("LifecycleHandler")),
-    F_OBJ("preStop", hook_fields, "Done before the container is asked to end.", P(2),
+    F_OBJ("preStop", hook_fields, "Run before the container is stopped.", P(2),
           CORE_TYPE("LifecycleHandler")),
-    F_STR("stopSignal", "Signal that asks the container to end; SIGTERM when not given.", PZ(3),
-          NATURAL("SIGTERM"), IGNORED("programs are asked with SIGTERM")),
+    F_STR("stopSignal", "Signal that stops the container; SIGTERM by default.", PZ(3),
+          NATURAL("SIGTERM"), IGNORED("programs are stopped with SIGTERM")),
     {0}};
 
 /* --- rights --------------------------------------------------------------------------------- */
 
-static const struct field capability_fields[] = {F_STRS("add", "Capabilities added.", P(1)),
-                                                 F_STRS("drop", "Capabilities taken away.", P(2)),
-                                                 {0}};
+static const struct field capability_fields[] = {
+    F_STRS("add", "Capabilities added.", P(1)), F_STRS("drop", "Capabilities removed.", P(2)), {0}};
 
 const struct field selinux_fields[] = {F_STR("level", "SELinux level.", P(4)),
                                        F_STR("role", "SELinux role.", P(2)),
@@ -249,13 +248,13 @@ static const struct field security_fields[] = {
     F_INT64("runAsUser", "User ID the program runs as.", PZ(4), AT_LEAST(0)),
     F_INT64("runAsGroup", "Group ID the program runs as.", PZ(8), AT_LEAST(0)),
     F_BOOL("runAsNonRoot", "Whether running as root is refused.", PZ(5)),
-    F_BOOL("privileged", "Whether the container has all rights of the machine.", PZ(2)),
-    F_BOOL("readOnlyRootFilesystem", "Whether the root file system may only be read.", PZ(6)),
-    F_BOOL("allowPrivilegeEscalation", "Whether a process may gain more rights than its parent.",
-           PZ(7)),
+    F_BOOL("privileged", "Whether the container has full access to the machine.", PZ(2)),
+    F_BOOL("readOnlyRootFilesystem", "Whether the root file system is read-only.", PZ(6)),
+    F_BOOL("allowPrivilegeEscalation",
+           "Whether a process may gain more privileges than its parent.", PZ(7)),
     F_OBJ("capabilities", capability_fields, "Capabilities added and dropped.", P(1),
           CORE_TYPE("Capabilities")),
-    F_OBJ("seccompProfile", profile_fields, "System calls allowed.", P(11),
+    F_OBJ("seccompProfile", profile_fields, "Allowed system calls.", P(11),
           CORE_TYPE("SeccompProfile")),
     F_OBJ("appArmorProfile", profile_fields, "AppArmor profile.", P(12), IGNORED(NO_APPARMOR),
           CORE_TYPE("AppArmorProfile")),
@@ -264,7 +263,7 @@ static const struct field security_fields[] = {
     F_OBJ("windowsOptions", windows_fields, "Not for Linux.", P(10), IGNORED("this is Linux"),
           CORE_TYPE("WindowsSecurityContextOptions")),
     F_STR("procMount", "How /proc is mounted.", PZ(9), ONE_OF(proc_mounts), NATURAL("Default"),
-          IGNORED("only a privileged container has /proc as the machine")),
+          IGNORED("only privileged containers see the machine's /proc")),
     {0}};
 
 /* --- the container -------------------------------------------------------------------------- */
@@ -281,33 +280,34 @@ static const struct field security_fields[] = {
                P_IN(in, 3)),                                                                       \
         F_STRS("args", "Arguments after the command. $(VAR) is replaced as in command.",           \
                P_IN(in, 4)),                                                                       \
-        F_STR("workingDir", "Folder the program starts in.", P_IN(in, 5)),                         \
+        F_STR("workingDir", "Working directory of the program.", P_IN(in, 5)),                     \
         F_OBJS("ports", port_fields, "Ports the program listens on.", P_IN(in, 6),                 \
                MERGED_BY("containerPort"), .merge_key_2 = "protocol", CORE_TYPE("ContainerPort")), \
         F_OBJS("env", env_fields, "Environment variables, in order.", P_IN(in, 7),                 \
                MERGED_BY("name"), CORE_TYPE("EnvVar")),                                            \
-        F_OBJS("envFrom", env_from_fields, "Objects whose keys all become variables.",             \
-               P_IN(in, 19), CORE_TYPE("EnvFromSource")),                                          \
+        F_OBJS("envFrom", env_from_fields, "Objects whose keys become variables.", P_IN(in, 19),   \
+               CORE_TYPE("EnvFromSource")),                                                        \
         F_OBJ("resources", resource_fields, "CPU, memory and other resources.", P_IN(in, 8),       \
               DEFAULT("{}"), CORE_TYPE("ResourceRequirements")),                                   \
-        F_OBJS("resizePolicy", resize_fields, "What happens when resources change.", P_IN(in, 23), \
+        F_OBJS("resizePolicy", resize_fields, "What to do when resources change.", P_IN(in, 23),   \
                IGNORED("resources of a running pod do not change"),                                \
                                                                                                    \
                CORE_TYPE("ContainerResizePolicy")),                                                \
-        F_STR("restartPolicy", "Always makes an init container run beside the others.",            \
+        F_STR("restartPolicy", "Always makes an init container run alongside the others.",         \
               PZ_IN(in, 24),                                                                       \
-              IGNORED("containers go by spec.restartPolicy, and init containers end before the "   \
-                      "others begin"),                                                             \
+              IGNORED("containers follow spec.restartPolicy, and init containers end before the "  \
+                      "others start"),                                                             \
                                                                                                    \
               ONE_OF(container_restarts)),                                                         \
         F_OBJS("restartPolicyRules", restart_rule_fields,                                          \
                "Rules by exit code, before restartPolicy.", P_IN(in, 25),                          \
-               IGNORED("containers go by spec.restartPolicy"), CORE_TYPE("ContainerRestartRule")), \
+               IGNORED("containers follow spec.restartPolicy"),                                    \
+               CORE_TYPE("ContainerRestartRule")),                                                 \
                                                                                                    \
-        F_OBJS("volumeMounts", mount_fields, "Where volumes appear in the container.",             \
+        F_OBJS("volumeMounts", mount_fields, "Where volumes are mounted in the container.",        \
                P_IN(in, 9), KEYED_BY("mountPath"), CORE_TYPE("VolumeMount")),                      \
         F_OBJS("volumeDevices", device_fields, "Block devices of the container.", P_IN(in, 21),    \
-               IGNORED("there are no block devices for containers here"),                          \
+               IGNORED("block devices are not supported"),                                         \
                                                                                                    \
                MERGED_BY("devicePath"), CORE_TYPE("VolumeDevice")),                                \
         F_OBJ("livenessProbe", probe_fields, "When it fails the container is restarted.",          \
@@ -316,7 +316,7 @@ static const struct field security_fields[] = {
               P_IN(in, 11), CORE_TYPE("Probe")),                                                   \
         F_OBJ("startupProbe", probe_fields, "The other probes wait until it has succeeded.",       \
               P_IN(in, 22), CORE_TYPE("Probe")),                                                   \
-        F_OBJ("lifecycle", lifecycle_fields, "What to do after the start and before the end.",     \
+        F_OBJ("lifecycle", lifecycle_fields, "Actions after the start and before the end.",        \
               P_IN(in, 12), CORE_TYPE("Lifecycle")),                                               \
         F_STR("terminationMessagePath",                                                            \
               "File whose content becomes the container's termination message.", P_IN(in, 13),     \
@@ -324,13 +324,14 @@ static const struct field security_fields[] = {
         F_STR("terminationMessagePolicy",                                                          \
               "Where the termination message comes from: the file, or the end of the log.",        \
               P_IN(in, 20), ONE_OF(message_policies), DEFAULT("\"File\"")),                        \
-        F_STR("imagePullPolicy",                                                                   \
-              "When the image is fetched. Always for images tagged latest, else IfNotPresent.",    \
-              P_IN(in, 14), .event = "ImageNotPulled",                                             \
+        F_STR(                                                                                     \
+            "imagePullPolicy",                                                                     \
+            "When the image is pulled. Always for images tagged latest, otherwise IfNotPresent.",  \
+            P_IN(in, 14), .event = "ImageNotPulled",                                               \
                                                                                                    \
-              ONE_OF(pull_policies)),                                                              \
-        F_OBJ("securityContext", security_fields, "Rights of the container.", P_IN(in, 15),        \
-              CORE_TYPE("SecurityContext")),                                                       \
+            ONE_OF(pull_policies)),                                                                \
+        F_OBJ("securityContext", security_fields, "Security settings of the container.",           \
+              P_IN(in, 15), CORE_TYPE("SecurityContext")),                                         \
         F_BOOL("stdin", "Whether the program gets an open standard input.", P_IN(in, 16),          \
                IGNORED(NO_INPUT)),                                                                 \
                                                                                                    \
@@ -343,6 +344,6 @@ const struct field container_fields[] = {CONTAINER_MEMBERS(0), {0}};
 
 const struct field ephemeral_container_fields[] = {
     CONTAINER_MEMBERS(1),
-    F_STR("targetContainerName", "Container whose processes it may see.", P(2),
+    F_STR("targetContainerName", "Container whose processes it can see.", P(2),
           IGNORED("containers see each other's processes")),
     {0}};

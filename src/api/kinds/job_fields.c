@@ -1,6 +1,6 @@
 /*
- * job_fields.c - the parts of job kinds that are the same in all of them: run mode, scheduler,
- * TensorBoard, status. See job_fields.h.
+ * job_fields.c - fields common to all job kinds: run mode, scheduler, TensorBoard, status. See
+ * job_fields.h.
  */
 #include "api/kinds/job_fields.h"
 #include "api/field_macros.h"
@@ -20,38 +20,38 @@ const char *const job_phases[] = {"Pending",   "Running", "Paused",  "Resuming",
 
 static const struct field debug_replica_fields[] = {
     F_STR("type", "Replica type the entry is for.", REQUIRED),
-    F_BOOL("skipInitContainer", "Whether init containers are left out.", DEFAULT("false")),
-    F_STRS("command", "What the containers run instead.", DEFAULT("[\"sleep\",\"inf\"]")),
+    F_BOOL("skipInitContainer", "Whether to skip init containers.", DEFAULT("false")),
+    F_STRS("command", "Command that the containers run instead.", DEFAULT("[\"sleep\",\"inf\"]")),
     {0}};
 
 static const struct field debug_fields[] = {
-    JOB_FIELD_ENABLED("Whether the replicas only wait for somebody to look into them."),
+    JOB_FIELD_ENABLED("Whether the replicas just wait for a user to exec into them."),
     F_OBJS("replicaSpecs", debug_replica_fields,
            "Settings per replica type; types without an entry run sleep inf.", KEYED_BY("type")),
     {0}};
 
 static const struct field resume_spec_fields[] = {
     F_STR("type", "Replica type the entry is for.", REQUIRED),
-    F_BOOL("skipInitContainer", "Whether init containers are left out.", DEFAULT("false")),
-    F_STRS("command", "Command after a pause; the template's when not given."),
-    F_STRS("args", "Arguments after a pause; the template's when not given."),
+    F_BOOL("skipInitContainer", "Whether to skip init containers.", DEFAULT("false")),
+    F_STRS("command", "Command after a pause; the template's by default."),
+    F_STRS("args", "Arguments after a pause; the template's by default."),
     {0}};
 
 static const struct field pause_fields[] = {
     JOB_FIELD_ENABLED(
-        "Whether the job is paused: its pods are stopped. May be changed at any time."),
+        "Whether the job is paused, with its pods stopped. Can be changed at any time."),
     F_OBJS("resumeSpecs", resume_spec_fields, "What replicas run after a pause.",
            .flags = FIELD_IMMUTABLE, KEYED_BY("type")),
     {0}};
 
 const struct field job_run_mode_fields[] = {
-    F_OBJ("debug", debug_fields, "Set up everything but do not train.", .flags = FIELD_IMMUTABLE),
-    F_OBJ("pause", pause_fields, "Stop for a while."),
+    F_OBJ("debug", debug_fields, "Set everything up, but do not train.", .flags = FIELD_IMMUTABLE),
+    F_OBJ("pause", pause_fields, "Pause the job."),
     {0}};
 
 /* --- scheduler, TensorBoard ------------------------------------------------------------------- */
 
-/* A path without "..", and none of its characters a control one. */
+/* A path without ".." and without control characters. */
 #define PLAIN "[^/\\x00-\\x1f\\x7f]"
 #define PLAIN_NO_DOT "[^./\\x00-\\x1f\\x7f]"
 #define PATH_PART "(\\.|" PLAIN_NO_DOT PLAIN "*|\\." PLAIN_NO_DOT PLAIN "*|\\.\\." PLAIN "+)?"
@@ -81,7 +81,8 @@ static const struct field log_dir_fields[] = {
 
 static const struct field t9k_scheduler_fields[] = {
     F_STR("queue", "Queue the job waits in."),
-    F_INT32("priority", "Priority in the queue, 0 to 100; higher goes first.", BETWEEN(0, 100)),
+    F_INT32("priority", "Priority in the queue, 0 to 100; higher ones come first.",
+            BETWEEN(0, 100)),
     {0}};
 
 const struct field job_scheduler_fields[] = {
@@ -107,8 +108,7 @@ const struct rule tensorboard_spec_rules[] = {
      .message = "at most " STRINGIFY(TENSORBOARD_FOLDERS_LIMIT) " log folders"},
     {.rule = "!has(self.runMode)",
      .field = ".runMode",
-     .message = "the older way to say suspend, which only muster's own server understands: use "
-                "suspend"},
+     .message = "deprecated, and only understood by muster's own server: use suspend"},
     {0}};
 
 static const char *const tensorboard_run_modes[] = {"running", "paused", NULL};
@@ -124,7 +124,8 @@ const struct field tensorboard_spec_fields[] = {
           .flags = FIELD_KEEP_UNKNOWN | FIELD_IMMUTABLE),
     F_OBJ("scheduler", job_scheduler_fields, "How TensorBoard is scheduled."),
     F_BOOL("suspend", "Whether TensorBoard is stopped."),
-    F_STR("runMode", "Older way to say suspend: running or paused.", ONE_OF(tensorboard_run_modes)),
+    F_STR("runMode", "Deprecated form of suspend: running or paused.",
+          ONE_OF(tensorboard_run_modes)),
     {0}};
 
 /* --- status --------------------------------------------------------------------------------- */
@@ -138,45 +139,45 @@ static const struct field task_container_fields[] = {
 static const struct field task_replica_fields[] = {
     F_STR("name", "Pod."),
     F_STR("uid", "UID of the pod."),
-    F_STR("phase", "Phase of the pod, or Creating or Deleted."),
+    F_STR("phase", "Phase of the pod, or Creating, or Deleted."),
     F_OBJS("containers", task_container_fields, "State of its containers.",
            .flags = FIELD_KEEP_UNKNOWN),
     F_INT32("restartCount", "How often it was restarted."),
     F_TIME("restartTime", "When its last restart was decided."),
-    F_INT32("restartDelaySeconds", "How long its last restart waits after restartTime."),
-    F_STR("lastUID", "The pod it had before, while it has none or that one is being replaced."),
-    F_TIME("goneTime", "When that pod was found gone, if no restart had given it up."),
+    F_INT32("restartDelaySeconds", "Delay of its last restart after restartTime."),
+    F_STR("lastUID", "Its previous pod, while it has none or is being replaced."),
+    F_TIME("goneTime", "When that pod was found missing, unless a restart replaced it."),
     {0}};
 
 static const struct field task_fields[] = {
     F_STR("type", "Replica type."),
-    F_INT32("restartCount", "Restarts of its replicas together."),
+    F_INT32("restartCount", "Restarts of all its replicas."),
     F_OBJS("replicas", task_replica_fields, "Its replicas.", .flags = FIELD_KEEP_UNKNOWN),
     {0}};
 
 static const struct field aggregate_fields[] = {F_INT32("creating", "Replicas without a pod yet."),
-                                                F_INT32("pending", "Replicas that wait."),
-                                                F_INT32("running", "Replicas that run."),
-                                                F_INT32("succeeded", "Replicas that ended well."),
+                                                F_INT32("pending", "Replicas that are waiting."),
+                                                F_INT32("running", "Replicas that are running."),
+                                                F_INT32("succeeded", "Replicas that succeeded."),
                                                 F_INT32("failed", "Replicas that failed."),
-                                                F_INT32("unknown", "Replicas not heard of."),
+                                                F_INT32("unknown", "Replicas in an unknown state."),
                                                 F_INT32("deleted", "Replicas whose pod is gone."),
                                                 {0}};
 
 static const struct field progress_fields[] = {
     F_INT64("step", "Last step, from the event files or the log."),
-    F_PLAIN(FIELD_ANY, "loss", "Last training loss: a number, or NaN or Infinity as a text."),
+    F_PLAIN(FIELD_ANY, "loss", "Last training loss: a number, or NaN or Infinity as a string."),
     F_PLAIN(FIELD_ANY, "stepsPerSecond", "Steps per second over the last minute: a number."),
     F_PLAIN(FIELD_ANY, "fraction",
-            "How much is done, between 0 and 1, where the program says its totals: a number."),
-    F_INT64("secondsLeft", "Time left at the pace that was measured."),
-    F_STR("message", "What the program said last, such as epoch 3/10."),
+            "Fraction done, between 0 and 1, if the program prints totals: a number."),
+    F_INT64("secondsLeft", "Time left at the measured pace."),
+    F_STR("message", "The program's last statement, such as epoch 3/10."),
     F_TIME("time", "When this was written."),
     {0}};
 
 static const struct field interruption_fields[] = {
     F_STR("reason", "Paused or Preempted."),
-    F_TIME("startTime", "When the run that it ended had begun, if it had."),
+    F_TIME("startTime", "When the interrupted run had started, if it had."),
     F_TIME("stopTime", "When that run ended."),
     F_TIME("resumeTime", "When the job was resumed."),
     {0}};
@@ -206,18 +207,18 @@ const struct field job_status_fields[] = {
                  KEYED_BY("type")),
     F_OBJS("tasks", task_fields, "Replicas by type.", .flags = FIELD_KEEP_UNKNOWN),
     F_OBJ("aggregate", aggregate_fields, "Replicas by phase.", .flags = FIELD_KEEP_UNKNOWN),
-    F_INT32("backoffCount", "Restarts used up, of spec.runPolicy.backoffLimit."),
+    F_INT32("backoffCount", "Restarts used of spec.runPolicy.backoffLimit."),
     F_INT32("pauseCount", "How often the job was paused."),
-    F_INT32("masterPort", "MASTER_PORT of its replicas, where they share one network."),
-    F_PLAIN(FIELD_ANY, "tensorboard", "The TensorBoard made with the job."),
-    F_TIME("startTime", "When the job began, or was resumed."),
+    F_INT32("masterPort", "MASTER_PORT of its replicas, if they share one network."),
+    F_PLAIN(FIELD_ANY, "tensorboard", "The job's TensorBoard."),
+    F_TIME("startTime", "When the job started, or was resumed."),
     F_TIME("completionTime", "When the job ended."),
     F_OBJS("interruptions", interruption_fields, "The last 16 pauses and preemptions.",
            .flags = FIELD_KEEP_UNKNOWN),
-    F_INT64("ranSeconds", "How long it ran before startTime, in all runs that were interrupted."),
-    F_OBJ("progress", progress_fields, "How far training is, from its event files and its log.",
+    F_INT64("ranSeconds", "How long it ran before startTime, over all interrupted runs."),
+    F_OBJ("progress", progress_fields, "Progress of the training, from its event files and log.",
           .flags = FIELD_KEEP_UNKNOWN),
-    F_INT64("observedGeneration", "The metadata.generation this status was made from."),
+    F_INT64("observedGeneration", "The metadata.generation this status is based on."),
     {0}};
 
 /* --- rules --- */

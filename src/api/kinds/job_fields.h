@@ -1,6 +1,6 @@
 /*
- * job_fields.h - what all job kinds have in common: fields, status, columns. A kind's own table is
- * made of these and of what is its own.
+ * job_fields.h - what all job kinds share: fields, status, columns. A kind's table combines these
+ * with its own.
  */
 #ifndef MUSTER_API_JOB_FIELDS_H
 #define MUSTER_API_JOB_FIELDS_H
@@ -8,7 +8,7 @@
 #include "api/columns.h"
 #include "api/field_macros.h"
 
-/* All replicas of a job together. */
+/* Over all replica types of a job. */
 #define JOB_REPLICAS_LIMIT 1024
 
 extern const struct field job_run_mode_fields[];     /* debug, pause */
@@ -19,55 +19,53 @@ extern const struct field job_status_fields[];
 extern const char *const job_clean_up_policies[], *const job_restart_scopes[];
 extern const char *const job_restart_policies[], *const job_phases[];
 
-/* What is the same of all job kinds and no table says. */
+/* Checks common to all job kinds, beyond the tables. */
 void job_validate(const struct json *job, const struct json *old, struct err *err);
-/* "1/4": replicas that run, of so many. */
-/* As status.aggregate counts them: "running", "succeeded" ... */
+/* As counted by status.aggregate: "running", "succeeded" ... */
 int64_t job_replicas_in(const struct json *job, const char *phase);
-/* "3/4" run; of a job that has succeeded, "4/4 done". */
+/* "3/4": running replicas; for a succeeded job "4/4 done". */
 struct json *job_render_running(struct arena *a, const struct json *job, int64_t replicas,
                                 int64_t done);
 struct json *job_render_restarts(struct arena *a, const struct json *job, int64_t now_ms);
 
-/* --- fields that tables list by themselves ---------------------------------------------------- */
+/* --- fields that tables include one by one ---------------------------------------------------- */
 
 #define JOB_FIELD_ENABLED(what) F_BOOL("enabled", what, .alias = "enable", DEFAULT("false"))
 
 #define JOB_FIELD_DEADLINE                                                                         \
-    F_INT64("activeDeadlineSeconds", "Seconds after its start after which the job has failed.",    \
+    F_INT64("activeDeadlineSeconds", "Seconds after the start after which the job fails.",         \
             AT_LEAST(1))
 
 #define JOB_FIELD_EXIT_CODES                                                                       \
     F_LIST(FIELD_INT32, "restartableExitCodes",                                                    \
-           "More exit codes after which the policy ExitCode restarts.", BETWEEN(1, 255))
+           "Additional exit codes that the policy ExitCode restarts.", BETWEEN(1, 255))
 
 #define JOB_FIELD_TTL                                                                              \
-    F_INT32("ttlSecondsAfterFinished",                                                             \
-            "Seconds after its end after which the job itself is deleted.", AT_LEAST(0))
+    F_INT32("ttlSecondsAfterFinished", "Seconds after its end until the job itself is deleted.",   \
+            AT_LEAST(0))
 
 #define JOB_FIELD_RUN_MODE                                                                         \
-    F_OBJ("runMode", job_run_mode_fields, "Debug or pause instead of running.")
+    F_OBJ("runMode", job_run_mode_fields, "Debug or pause the job instead of running it.")
 
 #define JOB_FIELD_TENSORBOARD                                                                      \
-    F_OBJ("tensorboardSpec", tensorboard_spec_fields, "A TensorBoard made with the job.",          \
+    F_OBJ("tensorboardSpec", tensorboard_spec_fields, "A TensorBoard created with the job.",       \
           .rules = tensorboard_spec_rules)
 
 #define JOB_FIELD_SCHEDULER                                                                        \
     F_OBJ("scheduler", job_scheduler_fields,                                                       \
-          "Which scheduler places the replicas; the default one when absent.",                     \
+          "Scheduler that places the replicas; the default one if absent.",                        \
           .flags = FIELD_IMMUTABLE,                                                                \
-          .immutable = "field is immutable: the priority of a job that waits is changed in its "   \
-                       "PodGroup (spec.priority), its queue by making the job anew")
+          .immutable = "field is immutable: change the priority of a waiting job in its PodGroup " \
+                       "(spec.priority); for another queue, create the job again")
 
 #define JOB_FIELD_SPEC(fields, cel) F_SPEC(fields, REQUIRED, .rules = (cel))
 #define JOB_FIELD_STATUS(fields) F_STATUS(fields)
 
-/* --- rules for clusters ------------------------------------------------------------------------
- */
+/* --- rules for clusters --------------------------------------------------------------------- */
 
 extern const struct rule tensorboard_spec_rules[];
 
-/* what: of the objects named after this one. */
+/* what: the objects named after this one. */
 #define JOB_RULE_NAME(what)                                                                        \
     {                                                                                              \
         .rule = "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",                      \
@@ -79,20 +77,19 @@ extern const struct rule tensorboard_spec_rules[];
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* render: "1/4", running replicas of all the job has. */
+/* render_running: "1/4", running out of all replicas. */
 #define JOB_COLUMNS(render_running)                                                                \
-    COLUMN_NAME,                                                                                   \
-        COLUMN("Phase", "string", "Where the job is in its life.", .path = ".status.phase"),       \
+    COLUMN_NAME, COLUMN("Phase", "string", "Phase of the job.", .path = ".status.phase"),          \
         COLUMN("Running", "string",                                                                \
-               "Replicas that run, of all; when the job has succeeded, that are done.",            \
+               "Running replicas out of all; for a succeeded job, those done.",                    \
                .path = ".status.aggregate.running", .render = (render_running)),                   \
-        COLUMN("Restarts", "integer", "Restarts used up.", .path = ".status.backoffCount",         \
+        COLUMN("Restarts", "integer", "Restarts used.", .path = ".status.backoffCount",            \
                .render = job_render_restarts),                                                     \
         COLUMN("Age", "date", "Time since the job was created.",                                   \
                .path = ".metadata.creationTimestamp"),                                             \
         COLUMN("Reason", "string", "Why it does not run, or why it failed.", .priority = 1,        \
                .path = ".status.reason"),                                                          \
-        COLUMN("Message", "string", "The same as a sentence.", .priority = 1,                      \
+        COLUMN("Message", "string", "Message about that.", .priority = 1,                          \
                .path = ".status.message")
 
 #endif

@@ -12,11 +12,11 @@ static const struct field external_docs_fields[] = {
 
 static const struct field validation_fields[] = {
     F_STR("rule", "CEL.", PZ(1)),
-    F_STR("message", "What is said when it does not hold.", P(2)),
-    F_STR("messageExpression", "The same as CEL.", P(3)),
-    F_STR("reason", "Why it is refused, in one word.", PZ(4)),
-    F_STR("fieldPath", "The field that is named.", P(5)),
-    F_BOOL("optionalOldSelf", "Whether it holds for what is new, too.", PZ(6)),
+    F_STR("message", "Message if it does not hold.", P(2)),
+    F_STR("messageExpression", "The message as a CEL expression.", P(3)),
+    F_STR("reason", "CamelCase reason of the refusal.", PZ(4)),
+    F_STR("fieldPath", "The field to report.", P(5)),
+    F_BOOL("optionalOldSelf", "Whether it may use oldSelf for new values too.", PZ(6)),
     {0}};
 
 const struct field json_schema_fields[] = {

@@ -1,5 +1,5 @@
-/* json_schema_fields.h - what an openAPIV3Schema may hold. structural.h checks it; protobuf, where
- * members have numbers and no names, needs the list. */
+/* json_schema_fields.h - the members of an openAPIV3Schema. structural.h checks them; protobuf,
+ * where members have numbers instead of names, needs this list. */
 #ifndef MUSTER_API_JSON_SCHEMA_FIELDS_H
 #define MUSTER_API_JSON_SCHEMA_FIELDS_H
 

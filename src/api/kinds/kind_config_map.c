@@ -11,7 +11,7 @@
 static const struct field fields[] = {
     F_STR_MAP("data", "Keys and their text.", P(2)),
     F_MAP(FIELD_BYTES, "binaryData", "Keys and their bytes, in base64.", P(3)),
-    F_BOOL("immutable", "True: the data may not change any more.", PZ(4)),
+    F_BOOL("immutable", "Whether the data can no longer change.", PZ(4)),
     {0}};
 
 static void validate(const struct json *object, const struct json *old, struct err *err)
@@ -27,7 +27,7 @@ static void validate(const struct json *object, const struct json *old, struct e
                             "duplicate of key present in binaryData");
 }
 
-/* One of them is the scheduler's. */
+/* For the scheduler's ConfigMap. */
 static void warn(const struct json *object, void (*say)(void *arg, const char *text), void *arg)
 {
     if (strcmp(object_name(object), SCHEDULER_CONFIG_NAME) == 0 &&

@@ -1,4 +1,4 @@
-/* kind_crd.c - CustomResourceDefinition: kinds that are installed at run time (crd_kind.h). */
+/* kind_crd.c - CustomResourceDefinition: kinds installed at run time (crd_kind.h). */
 #include <string.h>
 
 #include "api/columns.h"
@@ -31,29 +31,28 @@ static const struct field column_fields[] = {
     F_STR("type", "boolean, date, integer, number or string.", PZ(2), REQUIRED,
           ONE_OF(column_types)),
     F_STR("jsonPath", "Where the value is: .status.phase.", PZ(6), REQUIRED),
-    F_STR("format", "What kind of string it is.", P(3)),
-    F_STR("description", "What it tells.", P(4)),
-    F_INT32("priority", "0: always shown; more: with -o wide.", P(5)),
+    F_STR("format", "Format of the string.", P(3)),
+    F_STR("description", "Description of the column.", P(4)),
+    F_INT32("priority", "0: always shown; otherwise only with -o wide.", P(5)),
     {0}};
 
 static const struct field scale_fields[] = {
-    F_STR("specReplicasPath", "Where the wanted number is.", PZ(1), REQUIRED),
-    F_STR("statusReplicasPath", "Where the present number is.", PZ(2), REQUIRED),
-    F_STR("labelSelectorPath", "Where the selector of the pods is.", PZ(3)),
+    F_STR("specReplicasPath", "JSONPath of the desired number.", PZ(1), REQUIRED),
+    F_STR("statusReplicasPath", "JSONPath of the current number.", PZ(2), REQUIRED),
+    F_STR("labelSelectorPath", "JSONPath of the pods' selector.", PZ(3)),
     {0}};
 
 static const struct field no_fields[] = {{0}};
 
 static const struct field subresources_fields[] = {
-    F_OBJ("status", no_fields, "status is written apart from the rest.", P(1),
-          .flags = FIELD_KEEP_UNKNOWN),
+    F_OBJ("status", no_fields, "Status is written separately.", P(1), .flags = FIELD_KEEP_UNKNOWN),
     F_OBJ("scale", scale_fields, "kubectl scale works on it.", P(2)),
     {0}};
 
-static const struct field schema_fields[] = {
-    F_PLAIN(FIELD_ANY, "openAPIV3Schema", "Structural schema by which objects are checked.", PZ(1),
-            .fields = json_schema_fields),
-    {0}};
+static const struct field schema_fields[] = {F_PLAIN(FIELD_ANY, "openAPIV3Schema",
+                                                     "Structural schema for validating objects.",
+                                                     PZ(1), .fields = json_schema_fields),
+                                             {0}};
 
 static const struct field selectable_fields[] = {
     F_STR("jsonPath", "Field by which objects can be selected.", PZ(1), REQUIRED), {0}};
@@ -61,12 +60,12 @@ static const struct field selectable_fields[] = {
 static const struct field version_fields[] = {
     F_STR("name", "Name of the version, like v1.", PZ(1),
           .flags = FIELD_REQUIRED | FIELD_DNS_LABEL),
-    F_BOOL("served", "Whether it can be asked for.", PZ(2), REQUIRED),
+    F_BOOL("served", "Whether it is served.", PZ(2), REQUIRED),
     F_BOOL("storage", "Whether objects are stored in it; true for one version.", PZ(3), REQUIRED),
-    F_BOOL("deprecated", "Whether clients are warned.", P(7)),
-    F_STR("deprecationWarning", "What they are told.", PZ(8)),
-    F_OBJ("schema", schema_fields, "What objects look like.", P(4)),
-    F_OBJ("subresources", subresources_fields, "Parts that are written apart.", P(5)),
+    F_BOOL("deprecated", "Whether it is deprecated.", P(7)),
+    F_STR("deprecationWarning", "Warning for its clients.", PZ(8)),
+    F_OBJ("schema", schema_fields, "Schema of the objects.", P(4)),
+    F_OBJ("subresources", subresources_fields, "Parts that are written separately.", P(5)),
     F_OBJS("additionalPrinterColumns", column_fields, "Columns of kubectl get.", P(6)),
     F_OBJS("selectableFields", selectable_fields, "Fields by which objects can be selected.", P(9)),
     {0}};
@@ -74,45 +73,45 @@ static const struct field version_fields[] = {
 static const struct field webhook_service_fields[] = {
     F_STR("namespace", "Its namespace.", PZ(1), REQUIRED),
     F_STR("name", "Its name.", PZ(2), REQUIRED),
-    F_STR("path", "Path to ask for.", PZ(3)),
+    F_STR("path", "Path of the request.", PZ(3)),
     F_INT32("port", "Its port, 443 by default.", PZ(4)),
     {0}};
 
 static const struct field webhook_client_fields[] = {
-    F_STR("url", "Address to ask.", PZ(3)),
-    F_OBJ("service", webhook_service_fields, "Service to ask.", P(1)),
-    F_PLAIN(FIELD_BYTES, "caBundle", "Who vouches for it.", P(2)),
+    F_STR("url", "URL to call.", PZ(3)),
+    F_OBJ("service", webhook_service_fields, "Service to call.", P(1)),
+    F_PLAIN(FIELD_BYTES, "caBundle", "CA bundle that verifies it.", P(2)),
     {0}};
 
 static const struct field webhook_fields[] = {
-    F_OBJ("clientConfig", webhook_client_fields, "Who is asked.", P(2)),
-    F_STRS("conversionReviewVersions", "What it understands.", P(3), REQUIRED),
+    F_OBJ("clientConfig", webhook_client_fields, "What to call.", P(2)),
+    F_STRS("conversionReviewVersions", "Versions it understands.", P(3), REQUIRED),
     {0}};
 
 static const struct field conversion_fields[] = {
-    F_STR("strategy", "None: versions differ in name only. Webhook is not served.", PZ(1), REQUIRED,
-          ONE_OF(strategies)),
+    F_STR("strategy", "None: versions differ in name only. Webhook is not supported.", PZ(1),
+          REQUIRED, ONE_OF(strategies)),
     F_OBJ("webhook", webhook_fields, "Not used.", P(2)),
     {0}};
 
 static const struct field spec_fields[] = {
     F_STR("group", "API group of the kind.", PZ(1), .flags = FIELD_REQUIRED | FIELD_DNS_NAME),
-    F_OBJ("names", names_fields, "What the kind is called.", P(3), REQUIRED),
+    F_OBJ("names", names_fields, "Names of the kind.", P(3), REQUIRED),
     F_STR("scope", "Whether objects are in namespaces.", PZ(4), REQUIRED, ONE_OF(scopes)),
     F_OBJS("versions", version_fields, "Versions of the kind.", P(7),
            .flags = FIELD_REQUIRED | FIELD_NON_EMPTY, KEYED_BY("name")),
-    F_OBJ("conversion", conversion_fields, "How versions become one another.", P(9),
+    F_OBJ("conversion", conversion_fields, "Conversion between versions.", P(9),
           DEFAULT("{\"strategy\":\"None\"}")),
     F_BOOL("preserveUnknownFields", "Not used: false.", P(10)),
     {0}};
 
 static const struct field crd_condition_fields[] = {
     F_CONDITION(3, 4, 5),
-    F_INT64("observedGeneration", "The metadata.generation the condition was made from.", P(6)),
+    F_INT64("observedGeneration", "The metadata.generation the condition is based on.", P(6)),
     {0}};
 
 static const struct field status_fields[] = {
-    F_INT64("observedGeneration", "The metadata.generation that was seen.", P(4)),
+    F_INT64("observedGeneration", "The last metadata.generation observed.", P(4)),
     F_CONDITIONS(crd_condition_fields, "NamesAccepted, Established, Terminating.", P(1),
                  MERGED_BY("type")),
     F_OBJ("acceptedNames", names_fields, "Names that are served.", P(2)),
@@ -212,7 +211,7 @@ static void validate(const struct json *crd, const struct json *old, struct err 
     if (json_string_is(json_at(spec, "conversion", "strategy"), "Webhook"))
         problem_invalid(err, PATH_MEMBER(PATH_MEMBER(at, "conversion"), "strategy"),
                         json_at(spec, "conversion", "strategy"),
-                        "conversion by webhooks is not served: use None");
+                        "conversion by webhooks is not supported: use None");
     check_versions(spec, at, err);
     if (!old)
         return;

@@ -1,5 +1,5 @@
-/* kind_cron_job.c - CronJob (batch/v1): a Job made again and again, by the clock. See
- * core/cron_job.c. kubectl 1.20 speaks batch/v1beta1 of it. */
+/* kind_cron_job.c - CronJob (batch/v1): creates Jobs on a schedule. See core/cron_job.c. kubectl
+ * 1.20 uses batch/v1beta1. */
 #include "api/columns.h"
 #include "api/cron.h"
 #include "api/field_macros.h"
@@ -21,24 +21,24 @@ static const struct field spec_fields[] = {
           "When, in cron's five fields (minute hour day month weekday) or @hourly, @daily ...; "
           "UTC.",
           PZ(1), REQUIRED),
-    F_STR("timeZone", "Time zone of the schedule: Etc/UTC, which it has in any case.", PZ(8),
+    F_STR("timeZone", "Time zone of the schedule: only Etc/UTC, the default.", PZ(8),
           ONE_OF(zones)),
-    F_INT64("startingDeadlineSeconds", "How late a Job may be made.", PZ(2), AT_LEAST(0)),
+    F_INT64("startingDeadlineSeconds", "How late a Job may be created.", PZ(2), AT_LEAST(0)),
     F_STR("concurrencyPolicy",
-          "What happens while the last Job runs: Allow another, Forbid it, or Replace the last.",
+          "What to do while the last Job runs: Allow another, Forbid it, or Replace the last.",
           P(3), ONE_OF(policies), DEFAULT("\"Allow\"")),
-    F_BOOL("suspend", "Whether no Jobs are made for now.", PZ(4), DEFAULT("false")),
+    F_BOOL("suspend", "Whether no Jobs are created for now.", PZ(4), DEFAULT("false")),
     F_OBJ("jobTemplate", template_fields, "The Job.", P(5), REQUIRED,
           .schema_name = "io.k8s.api.batch.v1.JobTemplateSpec"),
-    F_INT32("successfulJobsHistoryLimit", "How many Jobs that succeeded are kept.", PZ(6),
-            AT_LEAST(0), DEFAULT("3")),
-    F_INT32("failedJobsHistoryLimit", "How many Jobs that failed are kept.", PZ(7), AT_LEAST(0),
+    F_INT32("successfulJobsHistoryLimit", "How many succeeded Jobs are kept.", PZ(6), AT_LEAST(0),
+            DEFAULT("3")),
+    F_INT32("failedJobsHistoryLimit", "How many failed Jobs are kept.", PZ(7), AT_LEAST(0),
             DEFAULT("1")),
     {0}};
 
 static const struct field status_fields[] = {
-    F_OBJS("active", object_reference_fields, "Jobs that run.", P(1)),
-    F_TIME("lastScheduleTime", "For when the last Job was made.", P(4)),
+    F_OBJS("active", object_reference_fields, "Running Jobs.", P(1)),
+    F_TIME("lastScheduleTime", "When the last Job was scheduled.", P(4)),
     F_TIME("lastSuccessfulTime", "When a Job last succeeded.", P(5)),
     {0}};
 
@@ -51,7 +51,7 @@ static void set_defaults(struct arena *a, struct json *cron)
     batch_job_set_defaults(a, json_get_mut(template, "spec"));
 }
 
-#define NAME_LIMIT 52 /* its Jobs have eleven more */
+#define NAME_LIMIT 52 /* its Jobs' names are 11 longer */
 
 static void validate(const struct json *cron, const struct json *old, struct err *err)
 {
@@ -103,9 +103,9 @@ static const struct column columns[] = {
     COLUMN_NAME,
     COLUMN("Schedule", "string", "When.", .path = ".spec.schedule"),
     COLUMN("Timezone", "string", "Time zone.", .render = render_zone),
-    COLUMN("Suspend", "boolean", "Whether none are made.", .render = render_suspend),
-    COLUMN("Active", "integer", "Jobs that run.", .render = render_active),
-    COLUMN("Last Schedule", "string", "Since the last one.", .render = render_last),
+    COLUMN("Suspend", "boolean", "Whether it is suspended.", .render = render_suspend),
+    COLUMN("Active", "integer", "Running Jobs.", .render = render_active),
+    COLUMN("Last Schedule", "string", "Time since the last one.", .render = render_last),
     COLUMN_AGE,
     {0}};
 
@@ -113,8 +113,8 @@ static const struct column columns[] = {
     .group = "batch", .name = "CronJob", .plural = "cronjobs", .singular = "cronjob",              \
     .short_names = (const char *const[]){"cj", NULL},                                              \
     .categories = (const char *const[]){"all", NULL}, .namespaced = true, .has_status = true,      \
-    .has_generation = true, .doc = "CronJob makes a Job again and again, by the clock.",           \
-    .fields = fields, .columns = columns, .validate = validate, .set_defaults = set_defaults
+    .has_generation = true, .doc = "CronJob creates Jobs on a schedule.", .fields = fields,        \
+    .columns = columns, .validate = validate, .set_defaults = set_defaults
 
 const struct kind kind_cron_job = {CRON_JOB, .version = "v1", .collected = true};
 

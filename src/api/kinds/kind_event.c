@@ -11,28 +11,30 @@
 static const char *const types[] = {"Normal", "Warning", NULL};
 
 static const struct field source_fields[] = {
-    F_STR("component", "Who says it.", P(1)), F_STR("host", "On which node.", P(2)), {0}};
+    F_STR("component", "Component that reported it.", P(1)),
+    F_STR("host", "Node of that component.", P(2)),
+    {0}};
 
 static const struct field series_fields[] = {
-    F_INT32("count", "How often, so far.", P(1)),
+    F_INT32("count", "How often so far.", P(1)),
     F_TIME("lastObservedTime", "When last.", P(2), .wire = FIELD_WIRE_MICRO),
     {0}};
 
 static const struct field fields[] = {
     F_OBJ("involvedObject", object_reference_fields, "The object this event is about.", P(2),
           REQUIRED),
-    F_STR("reason", "One word: what happened.", P(3)),
-    F_STR("message", "A sentence: what happened.", P(4)),
+    F_STR("reason", "CamelCase reason.", P(3)),
+    F_STR("message", "Message about what happened.", P(4)),
     F_STR("type", "Normal or Warning.", P(9), ONE_OF(types)),
-    F_OBJ("source", source_fields, "Who says it.", P(5)),
-    F_TIME("firstTimestamp", "When it happened first.", P(6)),
-    F_TIME("lastTimestamp", "When it happened last.", P(7)),
+    F_OBJ("source", source_fields, "Component that reported it.", P(5)),
+    F_TIME("firstTimestamp", "When it first happened.", P(6)),
+    F_TIME("lastTimestamp", "When it last happened.", P(7)),
     F_INT32("count", "How often it happened.", P(8)),
     F_TIME("eventTime", "When it happened, in microseconds.", P(10), .wire = FIELD_WIRE_MICRO),
     F_OBJ("series", series_fields, "Repetitions.", P(11)),
-    F_STR("action", "What was done.", P(12)),
-    F_OBJ("related", object_reference_fields, "Another object that has to do with it.", P(13)),
-    F_STR("reportingComponent", "Controller that says it.", PZ(14)),
+    F_STR("action", "Action taken.", P(12)),
+    F_OBJ("related", object_reference_fields, "A related object.", P(13)),
+    F_STR("reportingComponent", "Controller that reported it.", PZ(14)),
     F_STR("reportingInstance", "Instance of the controller.", PZ(15)),
     {0}};
 
@@ -127,10 +129,11 @@ static const struct column columns[] = {
     COLUMN("Last Seen", "string", "When last.", .render = render_last_seen),
     COLUMN("Type", "string", "Normal or Warning.", .path = ".type"),
     COLUMN("Reason", "string", "One word.", .path = ".reason"),
-    COLUMN("Object", "string", "What it is about.", .render = render_object),
-    COLUMN("Subobject", "string", "The part it is about.", .priority = 1,
+    COLUMN("Object", "string", "Object it is about.", .render = render_object),
+    COLUMN("Subobject", "string", "Part of the object it is about.", .priority = 1,
            .render = render_subobject),
-    COLUMN("Source", "string", "Who says it.", .priority = 1, .render = render_source),
+    COLUMN("Source", "string", "Component that reported it.", .priority = 1,
+           .render = render_source),
     COLUMN("Message", "string", "A sentence.", .render = render_message),
     COLUMN("First Seen", "string", "When first.", .priority = 1, .render = render_first_seen),
     COLUMN("Count", "string", "How often.", .priority = 1, .render = render_count),

@@ -1,6 +1,7 @@
 /*
- * kind_event_v1.c - Event of events.k8s.io/v1: another face of the core events, under other names.
- * Nothing is stored of its own; it has no short names, so that `kubectl get ev` stays unambiguous.
+ * kind_event_v1.c - Event of events.k8s.io/v1: a view of the core events with other field names.
+ * Nothing is stored in this form; it has no short names, so that `kubectl get ev` stays
+ * unambiguous.
  */
 #include <string.h>
 
@@ -12,31 +13,33 @@
 static const char *const types[] = {"Normal", "Warning", NULL};
 
 static const struct field source_fields[] = {
-    F_STR("component", "Who says it.", P(1)), F_STR("host", "On which node.", P(2)), {0}};
+    F_STR("component", "Component that reported it.", P(1)),
+    F_STR("host", "Node of that component.", P(2)),
+    {0}};
 
 static const struct field series_fields[] = {
-    F_INT32("count", "How often, so far.", PZ(1), REQUIRED),
+    F_INT32("count", "How often so far.", PZ(1), REQUIRED),
     F_TIME("lastObservedTime", "When last.", P(2), .wire = FIELD_WIRE_MICRO, REQUIRED),
     {0}};
 
 static const struct field fields[] = {
-    F_TIME("eventTime", "When it happened first, in microseconds.", P(2), .wire = FIELD_WIRE_MICRO),
+    F_TIME("eventTime", "When it first happened, in microseconds.", P(2), .wire = FIELD_WIRE_MICRO),
     F_OBJ("series", series_fields, "Repetitions.", P(3)),
-    F_STR("reportingController", "Controller that says it.", P(4)),
+    F_STR("reportingController", "Controller that reported it.", P(4)),
     F_STR("reportingInstance", "Instance of the controller.", P(5)),
-    F_STR("action", "What was done.", P(6)),
-    F_STR("reason", "One word: what happened.", P(7)),
+    F_STR("action", "Action taken.", P(6)),
+    F_STR("reason", "CamelCase reason.", P(7)),
     F_OBJ("regarding", object_reference_fields, "The object this event is about.", P(8)),
-    F_OBJ("related", object_reference_fields, "Another object that has to do with it.", P(9)),
-    F_STR("note", "A sentence: what happened.", P(10)),
+    F_OBJ("related", object_reference_fields, "A related object.", P(9)),
+    F_STR("note", "Message about what happened.", P(10)),
     F_STR("type", "Normal or Warning.", P(11), ONE_OF(types)),
-    F_OBJ("deprecatedSource", source_fields, "Who says it, in core events.", P(12)),
-    F_TIME("deprecatedFirstTimestamp", "When it happened first, in core events.", P(13)),
-    F_TIME("deprecatedLastTimestamp", "When it happened last, in core events.", P(14)),
+    F_OBJ("deprecatedSource", source_fields, "Component that reported it, in core events.", P(12)),
+    F_TIME("deprecatedFirstTimestamp", "When it first happened, in core events.", P(13)),
+    F_TIME("deprecatedLastTimestamp", "When it last happened, in core events.", P(14)),
     F_INT32("deprecatedCount", "How often it happened, in core events.", P(15)),
     {0}};
 
-/* Members that are called otherwise. */
+/* Members with different names. */
 static const struct {
     const char *core, *here;
 } names[] = {{"involvedObject", "regarding"},
@@ -97,7 +100,7 @@ static const struct column columns[] = {
     COLUMN("Last Seen", "string", "When last.", .render = render_last_seen),
     COLUMN("Type", "string", "Normal or Warning.", .path = ".type"),
     COLUMN("Reason", "string", "One word.", .path = ".reason"),
-    COLUMN("Object", "string", "What it is about.", .render = render_object),
+    COLUMN("Object", "string", "Object it is about.", .render = render_object),
     COLUMN("Message", "string", "A sentence.", .render = render_message),
     COLUMN("Name", "string", "Name of the event.", .format = "name", .priority = 1,
            .path = ".metadata.name"),

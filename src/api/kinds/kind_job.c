@@ -1,4 +1,4 @@
-/* kind_job.c - Job (batch/v1): pods that are run to completion. See core/batch_job.c. */
+/* kind_job.c - Job (batch/v1): pods that run to completion. See core/batch_job.c. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +24,10 @@ static const char *const operators[] = {"In", "NotIn", NULL};
 /* --- spec ------------------------------------------------------------------------------------- */
 
 static const struct field exit_code_fields[] = {
-    F_STR("containerName", "Container that is meant; any when absent.", PZ(1)),
-    F_STR("operator", "Whether its exit code is to be among the values, or not.", PZ(2), REQUIRED,
+    F_STR("containerName", "Container to match; any if absent.", PZ(1)),
+    F_STR("operator", "Whether the exit code must be in the values or not.", PZ(2), REQUIRED,
           ONE_OF(operators)),
-    F_LIST(FIELD_INT32, "values", "Exit codes; 0 may not be among those of In.", P(3),
+    F_LIST(FIELD_INT32, "values", "Exit codes; In must not contain 0.", P(3),
            .flags = FIELD_REQUIRED | FIELD_NON_EMPTY | FIELD_MERGE_SET, .max_items = 255),
     {0}};
 
@@ -37,26 +37,24 @@ static const struct field pattern_fields[] = {
     {0}};
 
 static const struct field rule_fields[] = {
-    F_STR("action",
-          "What follows: FailJob, FailIndex, Ignore (the pod does not count), Count (it does).",
+    F_STR("action", "Action: FailJob, FailIndex, Ignore (the pod does not count), Count (it does).",
           PZ(1), REQUIRED, ONE_OF(actions)),
-    F_OBJ("onExitCodes", exit_code_fields, "Exit codes of containers it is about.", P(2)),
-    F_OBJS("onPodConditions", pattern_fields, "Conditions of pods it is about.", P(3),
-           .max_items = 20),
+    F_OBJ("onExitCodes", exit_code_fields, "Container exit codes to match.", P(2)),
+    F_OBJS("onPodConditions", pattern_fields, "Pod conditions to match.", P(3), .max_items = 20),
     {0}};
 
 static const struct field failure_policy_fields[] = {
-    F_OBJS("rules", rule_fields, "The first that matches a failed pod decides.", P(1), REQUIRED,
-           .max_items = 20),
+    F_OBJS("rules", rule_fields, "The first rule that matches a failed pod applies.", P(1),
+           REQUIRED, .max_items = 20),
     {0}};
 
 static const struct field success_rule_fields[] = {
-    F_STR("succeededIndexes", "Indexes that must have succeeded: \"0,2-5\".", PZ(1)),
-    F_INT32("succeededCount", "How many of them, or of all.", PZ(2), AT_LEAST(1)),
+    F_STR("succeededIndexes", "Indexes that must succeed: \"0,2-5\".", PZ(1)),
+    F_INT32("succeededCount", "How many of them, or of all, must succeed.", PZ(2), AT_LEAST(1)),
     {0}};
 
 static const struct field success_policy_fields[] = {
-    F_OBJS("rules", success_rule_fields, "One that is met ends the Job.", P(1),
+    F_OBJS("rules", success_rule_fields, "The Job ends when any rule is met.", P(1),
            .flags = FIELD_REQUIRED | FIELD_NON_EMPTY, .max_items = 20),
     {0}};
 
@@ -71,10 +69,10 @@ static const struct field scheduling_policy_fields[] = {
     {0}};
 
 static const struct field topology_fields[] = {
-    F_STR("key", "Label of nodes whose value the pods' nodes share.", P(1)), {0}};
+    F_STR("key", "Node label whose value all pods must share.", P(1)), {0}};
 
 static const struct field constraint_fields[] = {
-    F_OBJS("topology", topology_fields, "Where the pods are, together.", P(1)), {0}};
+    F_OBJS("topology", topology_fields, "Common placement of the pods.", P(1)), {0}};
 
 static const struct field disruption_fields[] = {F_OBJ("single", no_fields, "One by one.", P(1)),
                                                  F_OBJ("all", no_fields, "All together.", P(2)),
@@ -82,62 +80,62 @@ static const struct field disruption_fields[] = {F_OBJ("single", no_fields, "One
 
 static const struct field claim_fields[] = {
     F_STR("name", "Its name.", P(1)),
-    F_STR("resourceClaimName", "A claim that is there.", PZ(2)),
-    F_STR("resourceClaimTemplateName", "A template claims are made from.", PZ(3)),
+    F_STR("resourceClaimName", "An existing claim.", PZ(2)),
+    F_STR("resourceClaimTemplateName", "Template for claims.", PZ(3)),
     {0}};
 
 static const struct field scheduling_fields[] = {
-    F_OBJ("schedulingPolicy", scheduling_policy_fields, "How pods start.", P(1)),
-    F_OBJ("schedulingConstraints", constraint_fields, "Where pods start.", P(2)),
-    F_OBJ("disruptionMode", disruption_fields, "How pods are stopped for others.", P(3)),
-    F_OBJS("resourceClaims", claim_fields, "Resource claims of them all.", P(4)),
+    F_OBJ("schedulingPolicy", scheduling_policy_fields, "How the pods start.", P(1)),
+    F_OBJ("schedulingConstraints", constraint_fields, "Where the pods are placed.", P(2)),
+    F_OBJ("disruptionMode", disruption_fields, "How the pods are preempted.", P(3)),
+    F_OBJS("resourceClaims", claim_fields, "Resource claims shared by all.", P(4)),
     {0}};
 
 static const struct field template_fields[] = {
     F_OBJ("metadata", object_meta_fields, "Labels and annotations of the pods.", P(1)),
-    F_OBJ("spec", pod_spec_fields, "What the pods run.", P(2), REQUIRED, CORE_TYPE("PodSpec")),
+    F_OBJ("spec", pod_spec_fields, "Spec of the pods.", P(2), REQUIRED, CORE_TYPE("PodSpec")),
     {0}};
 
 const struct field batch_job_spec_fields[] = {
-    F_INT32("parallelism", "How many pods run at a time, at most.", PZ(1), AT_LEAST(0)),
+    F_INT32("parallelism", "Maximum number of pods running at once.", PZ(1), AT_LEAST(0)),
     F_INT32("completions",
-            "How many must succeed; absent: one success is enough, and the others end by "
+            "How many must succeed; if absent, one success is enough, and the others end by "
             "themselves.",
             PZ(2), AT_LEAST(0)),
-    F_INT64("activeDeadlineSeconds", "Seconds after its start after which the Job has failed.",
-            PZ(3), AT_LEAST(0)),
-    F_OBJ("podFailurePolicy", failure_policy_fields, "What follows from a pod's failure.", P(11),
-          .flags = FIELD_IMMUTABLE),
-    F_OBJ("successPolicy", success_policy_fields, "When an Indexed Job has succeeded early.", P(16),
-          .flags = FIELD_IMMUTABLE),
-    F_INT32("backoffLimit", "How many pods may fail before the Job has.", PZ(7), AT_LEAST(0)),
-    F_INT32("backoffLimitPerIndex", "How many pods of an index may fail before the index has.",
-            PZ(12), .flags = FIELD_IMMUTABLE, AT_LEAST(0)),
-    F_INT32("maxFailedIndexes", "How many indexes may fail before the Job has.", PZ(13),
+    F_INT64("activeDeadlineSeconds", "Seconds after the start after which the Job fails.", PZ(3),
             AT_LEAST(0)),
-    F_OBJ("selector", label_selector_fields, "Which pods are the Job's; the server says it.", P(4),
+    F_OBJ("podFailurePolicy", failure_policy_fields, "How to handle failed pods.", P(11),
           .flags = FIELD_IMMUTABLE),
-    F_BOOL("manualSelector", "Whether selector is the user's.", PZ(5)),
+    F_OBJ("successPolicy", success_policy_fields, "When an Indexed Job succeeds early.", P(16),
+          .flags = FIELD_IMMUTABLE),
+    F_INT32("backoffLimit", "How many pods may fail before the Job fails.", PZ(7), AT_LEAST(0)),
+    F_INT32("backoffLimitPerIndex", "How many pods of an index may fail before the index fails.",
+            PZ(12), .flags = FIELD_IMMUTABLE, AT_LEAST(0)),
+    F_INT32("maxFailedIndexes", "How many indexes may fail before the Job fails.", PZ(13),
+            AT_LEAST(0)),
+    F_OBJ("selector", label_selector_fields, "Selects the Job's pods; set by the server.", P(4),
+          .flags = FIELD_IMMUTABLE),
+    F_BOOL("manualSelector", "Whether the user sets selector.", PZ(5)),
     F_OBJ("template", template_fields, "The pod.", P(6), REQUIRED,
           .schema_name = "io.k8s.api.core.v1.PodTemplateSpec"),
-    F_INT32("ttlSecondsAfterFinished",
-            "Seconds after its end after which the Job itself is deleted.", PZ(8), AT_LEAST(0)),
+    F_INT32("ttlSecondsAfterFinished", "Seconds after its end until the Job itself is deleted.",
+            PZ(8), AT_LEAST(0)),
     F_STR("completionMode",
-          "NonIndexed, or Indexed: each pod has a number, and each number succeeds once.", PZ(9),
+          "NonIndexed, or Indexed: each pod has an index, and each index succeeds once.", PZ(9),
           .flags = FIELD_IMMUTABLE, ONE_OF(modes), DEFAULT("\"NonIndexed\"")),
-    F_BOOL("suspend", "Whether it is to have no pods for now.", PZ(10), DEFAULT("false")),
-    F_STR("podReplacementPolicy", "Whether a pod that is being ended is replaced at once.", PZ(14),
+    F_BOOL("suspend", "Whether it has no pods for now.", PZ(10), DEFAULT("false")),
+    F_STR("podReplacementPolicy", "Whether a terminating pod is replaced at once.", PZ(14),
           .flags = FIELD_IMMUTABLE, ONE_OF(replacements)),
-    F_STR("managedBy", "Who runs the Job, if not this server's own controller.", PZ(15),
+    F_STR("managedBy", "Controller of the Job, if not this server's own.", PZ(15),
           .flags = FIELD_IMMUTABLE),
-    F_OBJ("scheduling", scheduling_fields, "How the pods are scheduled together.", P(17),
+    F_OBJ("scheduling", scheduling_fields, "How the pods are scheduled as a group.", P(17),
           IGNORED("the annotation muster.dev/gang makes the pods start together")),
     {0}};
 
 /* --- status ----------------------------------------------------------------------------------- */
 
 static const struct field job_condition_fields[] = {
-    F_CONDITION(4, 5, 6), F_TIME("lastProbeTime", "When it was last looked at.", P(3)), {0}};
+    F_CONDITION(4, 5, 6), F_TIME("lastProbeTime", "When it was last checked.", P(3)), {0}};
 
 static const struct field uncounted_fields[] = {
     F_STRS("succeeded", "UIDs of pods that succeeded.", P(1), .flags = FIELD_MERGE_SET),
@@ -148,16 +146,16 @@ static const struct field status_fields[] = {
     F_CONDITIONS(job_condition_fields,
                  "Complete, Failed, Suspended, SuccessCriteriaMet, FailureTarget.", P(1),
                  MERGED_BY("type")),
-    F_TIME("startTime", "When it was started, or resumed.", P(2)),
-    F_TIME("completionTime", "When it had succeeded.", P(3)),
-    F_INT32("active", "Pods that wait or run.", P(4)),
+    F_TIME("startTime", "When it started, or was resumed.", P(2)),
+    F_TIME("completionTime", "When it succeeded.", P(3)),
+    F_INT32("active", "Pods waiting or running.", P(4)),
     F_INT32("succeeded", "Pods that succeeded.", P(5)),
     F_INT32("failed", "Pods that failed.", P(6)),
-    F_INT32("terminating", "Pods that are being ended.", PZ(11)),
+    F_INT32("terminating", "Terminating pods.", PZ(11)),
     F_STR("completedIndexes", "Indexes that succeeded: \"0,2-5\".", P(7)),
-    F_STR("failedIndexes", "Indexes that were given up.", PZ(10)),
+    F_STR("failedIndexes", "Indexes that failed.", PZ(10)),
     F_OBJ("uncountedTerminatedPods", uncounted_fields,
-          "Pods that have ended and are not yet in the numbers.", P(8)),
+          "Pods that have ended but are not yet counted.", P(8)),
     F_INT32("ready", "Pods that are ready.", PZ(9)),
     {0}};
 
@@ -188,7 +186,7 @@ void batch_job_set_defaults(struct arena *a, struct json *spec)
                         json_get(spec, "podFailurePolicy") ? "Failed" : "TerminatingOrFailed");
 }
 
-/* The Job's pods are those with its UID, unless its author says otherwise. */
+/* A Job's pods are selected by its UID unless the spec has a selector. */
 static void set_defaults(struct arena *a, struct json *job)
 {
     const char *uid = object_uid(job), *name = object_name(job);
@@ -267,7 +265,7 @@ static void check_success_rules(const struct json *spec, const struct field_path
                 "at least one of succeededCount or succeededIndexes must be specified");
         if (indexes && !index_set_is_valid(json_string(indexes, ""), completions))
             problem_invalid(err, PATH_MEMBER(where, "succeededIndexes"), indexes,
-                            "must be indexes below completions that rise, such as \"0,2-5\"");
+                            "must be ascending indexes below completions, such as \"0,2-5\"");
     }
 }
 
@@ -314,7 +312,7 @@ void batch_job_spec_validate(const struct json *spec, const struct field_path *a
     check_failure_rules(spec, at, err);
 }
 
-/* What may be changed in the template of a Job that is suspended: where its pods are put. */
+/* What may change in a suspended Job's template: where its pods are placed. */
 static bool is_placement(const char *member)
 {
     static const char *const names[] = {"nodeSelector", "affinity", "tolerations",
@@ -414,7 +412,7 @@ static struct json *render_duration(struct arena *a, const struct json *job, int
     return json_new_string(a, time_age((ended ? ended : now_ms) - began, text));
 }
 
-/* What is the matter of each container: name or image. */
+/* The given member of each container: name or image. */
 static struct json *render_containers(struct arena *a, const struct json *job, const char *member)
 {
     const char *text = "";
@@ -446,13 +444,12 @@ static struct json *render_selector(struct arena *a, const struct json *job, int
 static const struct column columns[] = {
     COLUMN_NAME,
     COLUMN("Status", "string", "Complete, Failed, Suspended or Running.", .render = render_state),
-    COLUMN("Completions", "string", "Pods that succeeded, of how many.",
-           .render = render_completions),
+    COLUMN("Completions", "string", "Succeeded pods, out of all.", .render = render_completions),
     COLUMN("Duration", "string", "From its start to its success.", .render = render_duration),
     COLUMN_AGE,
     COLUMN("Containers", "string", "Its containers.", .priority = 1, .render = render_names),
     COLUMN("Images", "string", "Their images.", .priority = 1, .render = render_images),
-    COLUMN("Selector", "string", "Which pods are its.", .priority = 1, .render = render_selector),
+    COLUMN("Selector", "string", "Selector of its pods.", .priority = 1, .render = render_selector),
     {0}};
 
 const struct kind kind_job = {KIND_NAMES("batch", "v1", "Job", "jobs", "job"),
@@ -461,7 +458,7 @@ const struct kind kind_job = {KIND_NAMES("batch", "v1", "Job", "jobs", "job"),
                               .has_status = true,
                               .has_generation = true,
                               .collected = true,
-                              .doc = "Job runs pods until so many of them have succeeded.",
+                              .doc = "Job runs pods until enough of them have succeeded.",
                               .fields = fields,
                               .columns = columns,
                               .validate = validate,

@@ -1,5 +1,5 @@
-/* kind_messages.c - what is sent and answered, and never stored: options, questions, Status. Their
- * tables are read by protobuf and OpenAPI. */
+/* kind_messages.c - kinds that are sent and returned but never stored: options, reviews, Status.
+ * Protobuf and OpenAPI use their tables. */
 #include "api/field_macros.h"
 #include "api/kinds/pod_parts.h"
 #include "api/metadata.h"
@@ -9,8 +9,8 @@
 static const struct field list_meta_fields[] = {
     F_STR("selfLink", "Not used.", P(1)),
     F_STR("resourceVersion", "Version of the list.", P(2)),
-    F_STR("continue", "Where the next page begins.", P(3)),
-    F_INT64("remainingItemCount", "How many are behind this page.", PZ(4)),
+    F_STR("continue", "Token of the next page.", P(3)),
+    F_INT64("remainingItemCount", "How many items come after this page.", PZ(4)),
     {0}};
 
 static const struct field cause_fields[] = {F_STR("reason", "One word.", P(1)),
@@ -22,8 +22,8 @@ static const struct field details_fields[] = {
     F_STR("name", "Name of the object.", P(1)),
     F_STR("group", "Its group.", P(2)),
     F_STR("kind", "Its kind or resource.", P(3)),
-    F_OBJS("causes", cause_fields, "What is wrong, one by one.", P(4)),
-    F_INT32("retryAfterSeconds", "When to try again.", P(5)),
+    F_OBJS("causes", cause_fields, "The problems, one by one.", P(4)),
+    F_INT32("retryAfterSeconds", "When to retry.", P(5)),
     F_STR("uid", "Its UID.", P(6)),
     {0}};
 
@@ -32,15 +32,15 @@ static const struct field status_fields[] = {
     F_STR("status", "Success or Failure.", P(2)),
     F_STR("message", "A sentence.", P(3)),
     F_STR("reason", "One word.", P(4)),
-    F_OBJ("details", details_fields, "What it is about.", P(5)),
+    F_OBJ("details", details_fields, "Object it is about.", P(5)),
     F_INT32("code", "HTTP's.", P(6)),
     {0}};
 
 const struct kind kind_status = {KIND_NAMES("", "v1", "Status", "", ""), .fields = status_fields};
 
 /* The metadata of a list of any kind. */
-const struct field list_fields[] = {F_OBJ("metadata", list_meta_fields, "Version and pages.", P(1)),
-                                    {0}};
+const struct field list_fields[] = {
+    F_OBJ("metadata", list_meta_fields, "Version and paging.", P(1)), {0}};
 
 static const struct field precondition_fields[] = {
     F_STR("uid", "The object's UID.", PZ(1)),
@@ -48,10 +48,10 @@ static const struct field precondition_fields[] = {
     {0}};
 
 static const struct field delete_fields[] = {
-    F_INT64("gracePeriodSeconds", "Seconds to end in.", PZ(1)),
-    F_OBJ("preconditions", precondition_fields, "What must hold.", P(2)),
+    F_INT64("gracePeriodSeconds", "Grace period in seconds.", PZ(1)),
+    F_OBJ("preconditions", precondition_fields, "Preconditions.", P(2)),
     F_BOOL("orphanDependents", "Older spelling of propagationPolicy.", PZ(3)),
-    F_STR("propagationPolicy", "What becomes of what it owns.", PZ(4)),
+    F_STR("propagationPolicy", "What happens to its dependents.", PZ(4)),
     F_STRS("dryRun", "All: nothing is done.", P(5)),
     F_BOOL("ignoreStoreReadErrorWithClusterBreakingPotential", "Not used.", PZ(6)),
     {0}};
@@ -60,7 +60,7 @@ const struct kind kind_delete_options = {KIND_NAMES("", "v1", "DeleteOptions", "
                                          .fields = delete_fields};
 
 static const struct field eviction_fields[] = {
-    F_OBJ("deleteOptions", delete_fields, "How it is deleted.", P(2)), {0}};
+    F_OBJ("deleteOptions", delete_fields, "Options of the deletion.", P(2)), {0}};
 
 const struct kind kind_eviction = {KIND_NAMES("policy", "v1", "Eviction", "", ""),
                                    .fields = eviction_fields};
@@ -69,7 +69,7 @@ static const struct field binding_fields[] = {
     F_OBJ("target", object_reference_fields, "The node.", P(2)), {0}};
 
 const struct kind kind_binding = {KIND_NAMES("", "v1", "Binding", "bindings", "binding"),
-                                  .namespaced = true, .doc = "Binding gives a pod its node.",
+                                  .namespaced = true, .doc = "Binding assigns a pod to a node.",
                                   .fields = binding_fields};
 
 /* --- Scale ----------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static const struct field scale_fields[] = {
 const struct kind kind_scale = {KIND_NAMES("autoscaling", "v1", "Scale", "", ""),
                                 .fields = scale_fields};
 
-/* --- who is it, and what may he do ----------------------------------------------------- */
+/* --- authentication and authorization reviews ------------------------------------------ */
 
 static const struct field bound_fields[] = {F_STR("kind", "Pod.", P(1)),
                                             F_STR("apiVersion", "v1.", P(2)),
@@ -94,9 +94,9 @@ static const struct field bound_fields[] = {F_STR("kind", "Pod.", P(1)),
                                             {0}};
 
 static const struct field token_spec_fields[] = {
-    F_STRS("audiences", "Whom the token is for.", P(1)),
-    F_OBJ("boundObjectRef", bound_fields, "With what it ends.", P(3)),
-    F_INT64("expirationSeconds", "How long it is good.", PZ(4)),
+    F_STRS("audiences", "Audiences of the token.", P(1)),
+    F_OBJ("boundObjectRef", bound_fields, "Object whose deletion invalidates it.", P(3)),
+    F_INT64("expirationSeconds", "How long it is valid.", PZ(4)),
     {0}};
 
 static const struct field token_status_fields[] = {
@@ -109,7 +109,7 @@ const struct kind kind_token_request = {
     KIND_NAMES("authentication.k8s.io", "v1", "TokenRequest", "", ""), .fields = token_fields};
 
 #define EXTRA(n)                                                                                   \
-    F_MAP(FIELD_LIST, "extra", "What else is known of him.", P(n), .wire = FIELD_WIRE_STRINGS)
+    F_MAP(FIELD_LIST, "extra", "Additional attributes.", P(n), .wire = FIELD_WIRE_STRINGS)
 
 static const struct field user_fields[] = {F_STR("username", "His name.", P(1)),
                                            F_STR("uid", "His UID.", P(2)),
@@ -118,13 +118,13 @@ static const struct field user_fields[] = {F_STR("username", "His name.", P(1)),
                                            {0}};
 
 static const struct field token_review_spec_fields[] = {
-    F_STR("token", "The token.", P(1)), F_STRS("audiences", "Whom it is for.", P(2)), {0}};
+    F_STR("token", "The token.", P(1)), F_STRS("audiences", "Its audiences.", P(2)), {0}};
 
 static const struct field token_review_status_fields[] = {
-    F_BOOL("authenticated", "Whether it is good.", P(1)),
-    F_OBJ("user", user_fields, "Whose it is.", P(2)),
-    F_STR("error", "Why it is not.", P(3)),
-    F_STRS("audiences", "Of those asked for.", P(4)),
+    F_BOOL("authenticated", "Whether it is valid.", P(1)),
+    F_OBJ("user", user_fields, "User of the token.", P(2)),
+    F_STR("error", "Why it is not valid.", P(3)),
+    F_STRS("audiences", "The requested audiences it is valid for.", P(4)),
     {0}};
 
 static const struct field token_review_fields[] = {
@@ -132,7 +132,7 @@ static const struct field token_review_fields[] = {
 
 const struct kind kind_token_review = {
     KIND_NAMES("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", "tokenreview"),
-    .doc = "TokenReview asks whose a token is.", .fields = token_review_fields};
+    .doc = "TokenReview identifies the user of a token.", .fields = token_review_fields};
 
 static const struct field self_status_fields[] = {F_OBJ("userInfo", user_fields, "Who asks.", P(1)),
                                                   {0}};
@@ -142,7 +142,7 @@ static const struct field self_fields[] = {
 
 const struct kind kind_self_review = {KIND_NAMES("authentication.k8s.io", "v1", "SelfSubjectReview",
                                                  "selfsubjectreviews", "selfsubjectreview"),
-                                      .doc = "SelfSubjectReview asks who one is.",
+                                      .doc = "SelfSubjectReview identifies the caller.",
                                       .fields = self_fields};
 
 static const struct field requirement_fields[] = {F_STR("key", "What is compared.", PZ(1)),
@@ -151,8 +151,8 @@ static const struct field requirement_fields[] = {F_STR("key", "What is compared
                                                   {0}};
 
 static const struct field selector_fields[] = {
-    F_STR("rawSelector", "As it is written.", P(1)),
-    F_OBJS("requirements", requirement_fields, "As it was read.", P(2)),
+    F_STR("rawSelector", "As a string.", P(1)),
+    F_OBJS("requirements", requirement_fields, "As parsed requirements.", P(2)),
     {0}};
 
 static const struct field attribute_fields[] = {
@@ -162,29 +162,29 @@ static const struct field attribute_fields[] = {
     F_STR("version", "Its version.", P(4)),
     F_STR("resource", "The resource, in the plural.", P(5)),
     F_STR("subresource", "Its part.", P(6)),
-    F_STR("name", "One object; all when empty.", P(7)),
-    F_OBJ("fieldSelector", selector_fields, "Only such objects.", P(8)),
-    F_OBJ("labelSelector", selector_fields, "Only such objects.", P(9)),
+    F_STR("name", "Name of one object; all if empty.", P(7)),
+    F_OBJ("fieldSelector", selector_fields, "Restricts it to matching objects.", P(8)),
+    F_OBJ("labelSelector", selector_fields, "Restricts it to matching objects.", P(9)),
     {0}};
 
 static const struct field path_fields[] = {
     F_STR("path", "The path.", P(1)), F_STR("verb", "get and so on.", P(2)), {0}};
 
 #define ABOUT                                                                                      \
-    F_OBJ("resourceAttributes", attribute_fields, "What is to be done with resources.", P(1)),     \
-        F_OBJ("nonResourceAttributes", path_fields, "What is to be done with paths.", P(2))
+    F_OBJ("resourceAttributes", attribute_fields, "Access to resources.", P(1)),                   \
+        F_OBJ("nonResourceAttributes", path_fields, "Access to paths.", P(2))
 
 static const struct field access_spec_fields[] = {ABOUT, {0}};
 
 static const struct field subject_spec_fields[] = {
-    ABOUT,    F_STR("user", "Who would do it.", P(3)), F_STRS("groups", "His groups.", P(4)),
-    EXTRA(5), F_STR("uid", "His UID.", P(6)),          {0}};
+    ABOUT,    F_STR("user", "The user.", P(3)), F_STRS("groups", "His groups.", P(4)),
+    EXTRA(5), F_STR("uid", "His UID.", P(6)),   {0}};
 
 static const struct field access_status_fields[] = {
     F_BOOL("allowed", "Whether it is allowed.", PZ(1)),
     F_STR("reason", "Why.", P(2)),
-    F_STR("evaluationError", "What was not found out.", P(3)),
-    F_BOOL("denied", "Whether it is forbidden.", P(4)),
+    F_STR("evaluationError", "Error during the evaluation.", P(3)),
+    F_BOOL("denied", "Whether it is denied.", P(4)),
     {0}};
 
 static const struct field access_fields[] = {
@@ -196,31 +196,31 @@ static const struct field subject_fields[] = {
 
 const struct kind kind_access_review = {
     AUTHORIZATION("SelfSubjectAccessReview", "selfsubjectaccessreviews", "selfsubjectaccessreview"),
-    .doc = "SelfSubjectAccessReview asks what one may do.", .fields = access_fields};
+    .doc = "SelfSubjectAccessReview checks what the caller may do.", .fields = access_fields};
 
 const struct kind kind_subject_review = {
     AUTHORIZATION("SubjectAccessReview", "subjectaccessreviews", "subjectaccessreview"),
-    .doc = "SubjectAccessReview asks what another may do.", .fields = subject_fields};
+    .doc = "SubjectAccessReview checks what a user may do.", .fields = subject_fields};
 
 static const struct field rules_spec_fields[] = {F_STR("namespace", "Where.", P(1)), {0}};
 
 static const struct field resource_rule_fields[] = {
-    F_STRS("verbs", "What may be done.", P(1)),
+    F_STRS("verbs", "Allowed verbs.", P(1)),
     F_STRS("apiGroups", "In these groups.", P(2)),
     F_STRS("resources", "With these resources.", P(3)),
-    F_STRS("resourceNames", "With these objects only.", P(4)),
+    F_STRS("resourceNames", "Only objects of these names.", P(4)),
     {0}};
 
 static const struct field path_rule_fields[] = {
-    F_STRS("verbs", "What may be done.", P(1)),
+    F_STRS("verbs", "Allowed verbs.", P(1)),
     F_STRS("nonResourceURLs", "With these paths.", P(2)),
     {0}};
 
 static const struct field rules_status_fields[] = {
     F_OBJS("resourceRules", resource_rule_fields, "With resources.", P(1)),
     F_OBJS("nonResourceRules", path_rule_fields, "With paths.", P(2)),
-    F_BOOL("incomplete", "Whether there may be more.", PZ(3)),
-    F_STR("evaluationError", "What was not found out.", P(4)),
+    F_BOOL("incomplete", "Whether the list may be incomplete.", PZ(3)),
+    F_STR("evaluationError", "Error during the evaluation.", P(4)),
     {0}};
 
 static const struct field rules_fields[] = {
@@ -228,7 +228,7 @@ static const struct field rules_fields[] = {
 
 const struct kind kind_rules_review = {
     AUTHORIZATION("SelfSubjectRulesReview", "selfsubjectrulesreviews", "selfsubjectrulesreview"),
-    .doc = "SelfSubjectRulesReview asks for all one may do.", .fields = rules_fields};
+    .doc = "SelfSubjectRulesReview lists what the caller may do.", .fields = rules_fields};
 
 /* --- metadata only --------------------------------------------------------------------- */
 

@@ -1,9 +1,9 @@
 /*
  * kind_mpi_job.c - MPIJob, batch.tensorstack.dev/v1beta1.
  *
- * The field list is T9k's of 2025 (mpiConfig and replicaSpecs), with our additions to mpiConfig and
- * runPolicy. The members of its older layouts are here to be read; mpi_layouts.c rewrites them, so
- * that no stored object has them.
+ * The fields are T9k's of 2025 (mpiConfig and replicaSpecs), with our additions to mpiConfig and
+ * runPolicy. Members of older layouts are only read; mpi_layouts.c rewrites them, so that no stored
+ * object has them.
  */
 #include "api/field_macros.h"
 #include "api/kinds/job_fields.h"
@@ -19,11 +19,11 @@ static const char *const implementations[] = {"openmpi", "intel", "mpich", NULL}
 
 static const struct field mpi_config_fields[] = {
     F_STRS("script", "The MPI program and its arguments."),
-    F_STRS("extraArgs", "More options of mpirun, each a string: -N, \"2\", --bind-to, none."),
+    F_STRS("extraArgs", "Additional options of mpirun, each a string: -N, \"2\", --bind-to, none."),
     F_STR_MAP("mca", "Parameters of Open MPI, given to mpirun as -mca KEY VALUE."),
     F_STR("home", "Where MPI is installed: mpirun is home/bin/mpirun. Absent: mpirun of the PATH."),
     F_STR("implementation",
-          "Which MPI it is: it decides on the form of the hostfile and the options.",
+          "The MPI implementation, which determines the hostfile's format and the options.",
           ONE_OF(implementations), DEFAULT("\"openmpi\"")),
     F_INT32("slotsPerWorker",
             "Processes a worker may have, by the hostfile. Absent: as many as extraArgs ask for "
@@ -36,10 +36,10 @@ static const struct field mpi_config_fields[] = {
     {0}};
 
 static const struct field restart_policy_fields[] = {
-    F_STR("policy", "When the job is started anew after an end of this type's replicas.",
+    F_STR("policy", "When the job is restarted after a replica of this type ended.",
           ONE_OF(job_restart_policies), DEFAULT("\"OnFailure\"")),
     F_INT32("limit",
-            "How often; the highest of all types counts, and only without "
+            "Maximum number of restarts; the highest of all types counts, and only without "
             "spec.runPolicy.backoffLimit.",
             AT_LEAST(0)),
     {0}};
@@ -49,11 +49,11 @@ static const struct field template_meta_fields[] = {
     F_STR_MAP("annotations", "Annotations of the pods."),
     {0}};
 
-/* Unlike other templates it may be empty: the launcher has a default. */
+/* May be empty, unlike other templates: the launcher has a default. */
 static const struct field template_fields[] = {F_OBJ("metadata", template_meta_fields,
                                                      "Labels and annotations of the pods.",
                                                      .flags = FIELD_KEEP_UNKNOWN),
-                                               F_OBJ("spec", pod_spec_fields, "What the pods run."),
+                                               F_OBJ("spec", pod_spec_fields, "Spec of the pods."),
                                                {0}};
 
 static const struct field replica_spec_fields[] = {
@@ -62,7 +62,7 @@ static const struct field replica_spec_fields[] = {
     F_INT32("replicas", "Number of replicas of this type; there is one launcher.",
             .flags = FIELD_IMMUTABLE, BETWEEN(1, JOB_REPLICAS_LIMIT), DEFAULT("1")),
     F_OBJ("restartPolicy", restart_policy_fields,
-          "What follows when a replica fails, or a worker ends before the launcher.",
+          "What to do when a replica fails, or a worker ends before the launcher.",
           .flags = FIELD_IMMUTABLE),
     F_OBJ("template", template_fields,
           "The pod of a replica. Workers: the MPI program runs in the container called worker or "
@@ -81,19 +81,19 @@ static const struct field ssh_fields[] = {
 static const struct field run_policy_fields[] = {
     JOB_FIELD_DEADLINE,
     F_INT32("backoffLimit",
-            "How often the job is started anew. Absent: the highest "
+            "Maximum number of restarts. If absent: the highest "
             "spec.replicaSpecs[].restartPolicy.limit.",
             AT_LEAST(0)),
     F_STR("cleanUpPolicy",
           "Which pods are deleted when the job ends: None, All, or Unfinished (Pending, Running "
-          "and Unknown ones). Unfinished when absent.",
+          "and Unknown ones). Unfinished by default.",
           ONE_OF(job_clean_up_policies)),
     F_BOOL("cleanUpWorkers",
            "Whether the workers are deleted when the job ends: true, all of them; false, none, "
-           "unless cleanUpPolicy is given. Absent: as cleanUpPolicy says."),
+           "unless cleanUpPolicy is given. If absent, cleanUpPolicy decides."),
     F_STR("restartScope",
-          "What is replaced when the job is started anew: Job, every replica, so that nothing of "
-          "the last attempt is left (when absent); Replica, the launcher and what has ended.",
+          "What is replaced on a restart: Job, every replica, so that nothing of the last attempt "
+          "is left (the default); Replica, the launcher and what has ended.",
           ONE_OF(job_restart_scopes)),
     JOB_FIELD_EXIT_CODES,
     JOB_FIELD_TTL,
@@ -102,7 +102,7 @@ static const struct field run_policy_fields[] = {
 /* --- older layouts ---------------------------------------------------------------------------- */
 
 static const struct field process_recovery_fields[] = {
-    JOB_FIELD_ENABLED("Whether mpirun starts failed processes again."),
+    JOB_FIELD_ENABLED("Whether mpirun restarts failed processes."),
     F_INT32("limit", "How often.", AT_LEAST(0)),
     {0}};
 
@@ -118,8 +118,7 @@ const struct field mpi_worker_fields[] = {
           .flags = FIELD_NO_DEFAULTS),
     {0}};
 
-/* --- rules for clusters ------------------------------------------------------------------------
- */
+/* --- rules for clusters --------------------------------------------------------------------- */
 
 static const struct rule replica_spec_rules[] = {
     {.rule = "self.type != 'launcher' || !has(self.replicas) || self.replicas == 1",
@@ -160,7 +159,7 @@ static const struct rule spec_rules[] = {
      .message = "replica types may not be added or removed after creation"},
     {0}};
 
-/* NAME-HASH-launcher or NAME-HASH-worker-INDEX has 63 characters at most. */
+/* NAME-HASH-launcher and NAME-HASH-worker-INDEX must fit into 63 characters. */
 static const struct rule rules[] = {
     JOB_RULE_NAME("pods"),
     {.rule = "size(self.metadata.name) <= 48 && (!has(self.spec.replicaSpecs) || "
@@ -175,7 +174,7 @@ static const struct rule rules[] = {
 /* --- the whole -------------------------------------------------------------------------------- */
 
 static const struct field spec_fields[] = {
-    F_OBJS("replicaSpecs", replica_spec_fields, "The workers, and if need be the launcher.",
+    F_OBJS("replicaSpecs", replica_spec_fields, "The workers, and optionally the launcher.",
            .rules = replica_spec_rules, KEYED_BY("type"), .max_items = 2),
     F_OBJ("mpiConfig", mpi_config_fields, "What mpirun starts, and how.", .flags = FIELD_IMMUTABLE),
     F_OBJ("ssh", ssh_fields,
@@ -183,7 +182,7 @@ static const struct field spec_fields[] = {
           "started through the API.",
           .flags = FIELD_IMMUTABLE, IGNORED("programs are started through the API, without ssh")),
     JOB_FIELD_RUN_MODE,
-    F_OBJ("runPolicy", run_policy_fields, "How long, how often, and what remains."),
+    F_OBJ("runPolicy", run_policy_fields, "Deadlines, restarts and clean-up."),
     JOB_FIELD_TENSORBOARD,
     JOB_FIELD_SCHEDULER,
     F_OBJ("worker", mpi_worker_fields,
@@ -195,7 +194,7 @@ static const struct field spec_fields[] = {
 static const struct field fields[] = {
     JOB_FIELD_SPEC(spec_fields, spec_rules), JOB_FIELD_STATUS(job_status_fields), {0}};
 
-/* The launcher counts: it runs like the others. Workers are done when it is. */
+/* The launcher counts as a replica. Workers are done when it is. */
 static struct json *render_running(struct arena *a, const struct json *job, int64_t now_ms)
 {
     int64_t all = mpi_workers(json_get(job, "spec")) + 1;
@@ -214,7 +213,7 @@ const struct kind kind_mpi_job = {
     .has_status = true,
     .custom = true,
     .collected = true,
-    .doc = "MPIJob runs an MPI program over all its workers, started by mpirun in its launcher.",
+    .doc = "MPIJob runs an MPI program on all its workers, started by mpirun in its launcher.",
     .fields = fields,
     .columns = columns,
     .validate = mpi_validate,

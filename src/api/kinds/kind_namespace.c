@@ -10,12 +10,12 @@
 
 static const char *const phases[] = {"Active", "Terminating", NULL};
 
-static const struct field spec_fields[] = {F_STRS("finalizers", "Kept while any is left.", P(1)),
-                                           {0}};
+static const struct field spec_fields[] = {
+    F_STRS("finalizers", "The namespace is kept while any is left.", P(1)), {0}};
 
 static const struct field status_fields[] = {
     F_STR("phase", "Active or Terminating.", P(1), ONE_OF(phases)),
-    F_CONDITIONS(pod_condition_fields, "What holds up its deletion.", P(2), MERGED_BY("type")),
+    F_CONDITIONS(pod_condition_fields, "What blocks its deletion.", P(2), MERGED_BY("type")),
     {0}};
 
 static const struct field fields[] = {
@@ -49,9 +49,7 @@ static void check_user(const struct json *ns, const char *annotation, struct err
     if (said && (!digits || digits > 10 || text[digits] || *text == '0' ||
                  strtoll(text, NULL, 10) > USER_ID_LIMIT))
         problem_invalid(err, PATH_KEY(PATH_MEMBER(&at, "annotations"), annotation), said,
-                        "must be the number of a user, from 1 to %d: root is none that a "
-                        "namespace can have",
-                        USER_ID_LIMIT);
+                        "must be a user ID from 1 to %d: root is not allowed", USER_ID_LIMIT);
 }
 
 static void validate(const struct json *ns, const struct json *old, struct err *err)
@@ -71,7 +69,8 @@ const struct kind kind_namespace = {
     KIND_NAMES("", "v1", "Namespace", "namespaces", "namespace"),
     .short_names = (const char *const[]){"ns", NULL},
     .has_status = true,
-    .doc = "Namespace is a space for names: objects of different namespaces may be named alike.",
+    .doc =
+        "Namespace is a scope for names: objects in different namespaces may have the same name.",
     .fields = fields,
     .columns = columns,
     .validate = validate,

@@ -1,4 +1,4 @@
-/* kind_node.c - Node. Cluster-scoped; its agent writes the status. */
+/* kind_node.c - Node. Cluster-scoped; the node's agent writes the status. */
 #include <string.h>
 
 #include "api/columns.h"
@@ -18,10 +18,10 @@ static const struct field taint_fields[] = {
 static const struct field spec_fields[] = {
     F_STR("podCIDR", "Addresses of the node's pods.", P(1)),
     F_STRS("podCIDRs", "Addresses of the node's pods.", P(7)),
-    F_STR("providerID", "ID given by who runs the machine.", P(3)),
-    F_BOOL("unschedulable", "True: no new pods are placed here.", P(4)),
+    F_STR("providerID", "ID assigned by the machine's provider.", P(3)),
+    F_BOOL("unschedulable", "Whether no new pods are placed here.", P(4)),
     F_STR("externalID", "Not used.", P(2)),
-    F_OBJS("taints", taint_fields, "Keep pods away that do not tolerate them.", P(5)),
+    F_OBJS("taints", taint_fields, "Repel pods that do not tolerate them.", P(5)),
     {0}};
 
 static const struct field address_fields[] = {
@@ -35,12 +35,12 @@ static const struct field info_fields[] = {
     F_STR("kubeletVersion", "Version of the node agent.", PZ(7)),
     F_STR("osImage", "Operating system.", PZ(5)),
     F_STR("kernelVersion", "Kernel.", PZ(4)),
-    F_STR("containerRuntimeVersion", "What runs containers.", PZ(6)),
+    F_STR("containerRuntimeVersion", "The container runtime.", PZ(6)),
     F_STR("operatingSystem", "linux.", PZ(9)),
     F_STR("architecture", "amd64, arm64.", PZ(10)),
     F_STR("machineID", "ID of the machine.", PZ(1)),
-    F_STR("bootID", "ID of this start of the machine.", PZ(3)),
-    F_STR("systemUUID", "ID given by the firmware.", PZ(2)),
+    F_STR("bootID", "ID of this boot of the machine.", PZ(3)),
+    F_STR("systemUUID", "ID from the firmware.", PZ(2)),
     F_STR("kubeProxyVersion", "Not used.", PZ(8)),
     F_OBJ("swap", swap_fields, "Swap of the machine.", P(11)),
     {0}};
@@ -48,10 +48,10 @@ static const struct field info_fields[] = {
 static const struct field endpoint_fields[] = {F_INT32("Port", "The port.", PZ(1), REQUIRED), {0}};
 
 static const struct field endpoints_fields[] = {
-    F_OBJ("kubeletEndpoint", endpoint_fields, "Logs, exec and their kin, over HTTPS.", P(1)), {0}};
+    F_OBJ("kubeletEndpoint", endpoint_fields, "Logs, exec and so on, over HTTPS.", P(1)), {0}};
 
 static const struct field node_condition_fields[] = {
-    F_CONDITION(4, 5, 6), F_TIME("lastHeartbeatTime", "When news last came.", P(3)), {0}};
+    F_CONDITION(4, 5, 6), F_TIME("lastHeartbeatTime", "When the node last reported.", P(3)), {0}};
 
 static const struct field image_fields[] = {
     F_STRS("names", "Names of the image.", P(1)), F_INT64("sizeBytes", "Its size.", P(2)), {0}};
@@ -72,10 +72,10 @@ static const struct field config_source_fields[] = {
     F_OBJ("configMap", config_map_source_fields, "A ConfigMap.", P(2)), {0}};
 
 static const struct field config_status_fields[] = {
-    F_OBJ("assigned", config_source_fields, "What it is to use.", P(1)),
-    F_OBJ("active", config_source_fields, "What it uses.", P(2)),
-    F_OBJ("lastKnownGood", config_source_fields, "What it used without problems.", P(3)),
-    F_STR("error", "What is wrong.", P(4)),
+    F_OBJ("assigned", config_source_fields, "The assigned configuration.", P(1)),
+    F_OBJ("active", config_source_fields, "The active configuration.", P(2)),
+    F_OBJ("lastKnownGood", config_source_fields, "The last configuration known to work.", P(3)),
+    F_STR("error", "The problem.", P(4)),
     {0}};
 
 static const struct field handler_feature_fields[] = {
@@ -92,22 +92,22 @@ static const struct field feature_fields[] = {
     F_BOOL("supplementalGroupsPolicy", "Whether it knows supplementalGroupsPolicy.", PZ(1)), {0}};
 
 static const struct field status_fields[] = {
-    F_MAP(FIELD_QUANTITY, "capacity", "What the machine has: cpu, memory, pods, nvidia.com/gpu.",
-          P(1)),
-    F_MAP(FIELD_QUANTITY, "allocatable", "What of it pods may use.", P(2)),
+    F_MAP(FIELD_QUANTITY, "capacity",
+          "Resources of the machine: cpu, memory, pods, nvidia.com/gpu.", P(1)),
+    F_MAP(FIELD_QUANTITY, "allocatable", "Resources available to pods.", P(2)),
     F_CONDITIONS(node_condition_fields, "Ready and others.", P(4), KEYED_BY("type")),
     F_OBJS("addresses", address_fields, "Addresses of the machine.", P(5), MERGED_BY("type")),
-    F_OBJ("daemonEndpoints", endpoints_fields, "Where the node agent serves.", P(6)),
-    F_OBJ("nodeInfo", info_fields, "Versions of what runs on the machine.", P(7),
+    F_OBJ("daemonEndpoints", endpoints_fields, "Endpoints of the node agent.", P(6)),
+    F_OBJ("nodeInfo", info_fields, "Versions of the machine's software.", P(7),
           .flags = FIELD_KEEP_UNKNOWN),
     F_STR("phase", "Not used.", P(3)),
     F_OBJS("images", image_fields, "Images on the machine.", P(8)),
     F_STRS("volumesInUse", "Volumes that are mounted.", P(9)),
     F_OBJS("volumesAttached", attached_fields, "Volumes that are attached.", P(10)),
     F_OBJ("config", config_status_fields, "Not used.", P(11)),
-    F_OBJS("runtimeHandlers", handler_fields, "What can run containers.", P(12)),
-    F_OBJ("features", feature_fields, "What the node agent can do.", P(13)),
-    F_STRS("declaredFeatures", "What the node agent says it can do.", P(14)),
+    F_OBJS("runtimeHandlers", handler_fields, "Container runtimes.", P(12)),
+    F_OBJ("features", feature_fields, "Features of the node agent.", P(13)),
+    F_STRS("declaredFeatures", "Features declared by the node agent.", P(14)),
     {0}};
 
 static const struct field fields[] = {
@@ -203,7 +203,7 @@ static const struct column columns[] = {
            .render = render_external),
     COLUMN("OS-Image", "string", "Operating system.", .priority = 1, .render = render_os),
     COLUMN("Kernel-Version", "string", "Kernel.", .priority = 1, .render = render_kernel),
-    COLUMN("Container-Runtime", "string", "What runs containers.", .priority = 1,
+    COLUMN("Container-Runtime", "string", "The container runtime.", .priority = 1,
            .render = render_runtime),
     {0}};
 

@@ -11,7 +11,7 @@ static const char *const service_types[] = {"ClusterIP", "NodePort", "LoadBalanc
 static const struct field ssh_fields[] = {
     F_BOOL("enabled", "Whether it can be reached by ssh.", IGNORED(NO_SSH), NATURAL("false")),
     F_STR("serviceType", "Type of the Service for ssh.", IGNORED(NO_SSH), ONE_OF(service_types)),
-    F_STRS("authorized_keys", "Secrets with the public keys that may come in.", IGNORED(NO_SSH)),
+    F_STRS("authorized_keys", "Secrets with the accepted public keys.", IGNORED(NO_SSH)),
     {0}};
 
 static const struct field template_fields[] = {
@@ -23,13 +23,13 @@ static const struct field spec_fields[] = {
     F_STR("type", "What it runs.", ONE_OF(types), DEFAULT("\"jupyter\"")),
     F_OBJ("template", template_fields, "The pod it runs in.",
           .flags = FIELD_REQUIRED | FIELD_IMMUTABLE,
-          .immutable = "field is immutable: delete the Notebook and make it anew; files on its "
+          .immutable = "field is immutable: delete the Notebook and create it again; files on its "
                        "claims stay"),
-    F_OBJ("scheduler", job_scheduler_fields,
-          "The queue it waits in; outside of queues when absent.", .flags = FIELD_IMMUTABLE),
-    F_BOOL("suspend", "Whether it is paused: its pod is removed, the rest stays.",
+    F_OBJ("scheduler", job_scheduler_fields, "The queue it waits in; if absent, it does not queue.",
+          .flags = FIELD_IMMUTABLE),
+    F_BOOL("suspend", "Whether it is paused, with its pod removed and the rest kept.",
            DEFAULT("false")),
-    F_OBJ("ssh", ssh_fields, "Reaching it by ssh."),
+    F_OBJ("ssh", ssh_fields, "Access by ssh."),
     {0}};
 
 static const struct field ssh_status_fields[] = {
@@ -38,7 +38,7 @@ static const struct field ssh_status_fields[] = {
     F_STR("clusterIp", "Its address."),
     F_INT32("nodePort", "Its port on every node."),
     F_STR("protocol", "Its protocol."),
-    F_TIME("lastSshClientActivity", "When somebody was last connected."),
+    F_TIME("lastSshClientActivity", "When a client was last connected."),
     {0}};
 
 static const struct field status_fields[] = {
@@ -62,7 +62,7 @@ static const struct rule rules[] = {
 #define NOTEBOOK                                                                                   \
     .name = "Notebook", .plural = "notebooks", .singular = "notebook", .namespaced = true,         \
     .has_status = true, .custom = true,                                                            \
-    .doc = "Notebook is JupyterLab in a pod, seen in a browser; its files are on "                 \
+    .doc = "Notebook is JupyterLab in a pod, used in a browser; its files are on "                 \
            "PersistentVolumeClaims.",                                                              \
     .fields = fields, .columns = app_columns, .validate = notebook_validate, .rules = rules,       \
     .warn = notebook_warn
@@ -74,8 +74,8 @@ const struct kind kind_notebook = {NOTEBOOK,
                                    .categories = (const char *const[]){"muster", NULL},
                                    .collected = true};
 
-/* Kubeflow's is the same thing: its container is called as the Notebook, or is the first, and an
- * annotation says that it is stopped. */
+/* Kubeflow's Notebook is equivalent: its container is the one named like the Notebook, or the
+ * first, and an annotation says that it is stopped. */
 const struct kind kind_kubeflow_notebook = {NOTEBOOK,
                                             .group = "kubeflow.org",
                                             .version = "v1",

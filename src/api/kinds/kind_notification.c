@@ -1,4 +1,4 @@
-/* kind_notification.c - Notification (muster.dev/v1beta1): whom to tell when jobs of a namespace
+/* kind_notification.c - Notification (muster.dev/v1beta1): where to post when a namespace's jobs
  * reach a phase. */
 #include <string.h>
 
@@ -12,8 +12,8 @@
 #include "api/problem.h"
 
 #define URL_LIMIT 2048
-#define URL_WORDS "must be an address that begins with http:// or https:// and names a host"
-#define ONE_WORDS "say either url or urlFrom.secretKeyRef"
+#define URL_WORDS "must be a URL that starts with http:// or https:// and names a host"
+#define ONE_WORDS "set either url or urlFrom.secretKeyRef"
 
 static const char *const formats[] = {"json", "slack", NULL};
 static const char *const job_names[] = {"PyTorchTrainingJob", "MPIJob", NULL};
@@ -24,61 +24,61 @@ static const struct field secret_key_fields[] = {
     {0}};
 
 static const struct field url_from_fields[] = {
-    F_OBJ("secretKeyRef", secret_key_fields, "A key of a Secret that holds the address.", REQUIRED),
+    F_OBJ("secretKeyRef", secret_key_fields, "The Secret key that contains the address.", REQUIRED),
     {0}};
 
 static const struct field spec_fields[] = {
-    F_STRS("phases", "Phases that are told of when a job reaches them.", ONE_OF(job_phases),
-           .flags = FIELD_NON_EMPTY, DEFAULT("[\"Succeeded\",\"Failed\"]")),
-    F_STRS("kinds", "Kinds of jobs that are told of. Unset: all.", ONE_OF(job_names)),
-    F_OBJ("selector", label_selector_fields, "Jobs that are told of, by label. Unset: all."),
+    F_STRS("phases", "Phases that cause a notification when a job reaches them.",
+           ONE_OF(job_phases), .flags = FIELD_NON_EMPTY, DEFAULT("[\"Succeeded\",\"Failed\"]")),
+    F_STRS("kinds", "Kinds of jobs to notify about. Unset: all.", ONE_OF(job_names)),
+    F_OBJ("selector", label_selector_fields, "Labels of jobs to notify about. Unset: all."),
     F_STR("url",
-          "Where it is posted to, http or https. Who may read the Notification sees it: Slack's "
-          "and others that are secret belong into urlFrom.",
+          "Where to post, http or https. It is visible to everyone who can read the Notification: "
+          "secret addresses, such as Slack's, belong in urlFrom.",
           .pattern = "^https?://[^/?#[:space:][:cntrl:]][^[:space:][:cntrl:]]*$"),
-    F_OBJ("urlFrom", url_from_fields, "Where the address is kept, instead of url."),
-    F_STR("format", "json: the event as an object; slack: as a text for Slack and its like.",
+    F_OBJ("urlFrom", url_from_fields, "Source of the address, instead of url."),
+    F_STR("format",
+          "json: the event as an object; slack: as text for Slack and compatible services.",
           ONE_OF(formats), DEFAULT("\"json\"")),
-    F_BOOL("suspend", "True: nothing is sent, and what happens meanwhile is never told of.",
+    F_BOOL("suspend", "Whether nothing is sent; events meanwhile are never sent.",
            DEFAULT("false")),
     {0}};
 
 static const struct field pending_fields[] = {
-    F_STR("id", "Of the event: the same in every attempt to deliver it."),
+    F_STR("id", "ID of the event: the same in every delivery attempt."),
     F_TIME("time", "When the job reached the phase."),
     F_STR("apiVersion", "Of the job."),
     F_STR("kind", "Of the job."),
     F_STR("name", "Of the job."),
     F_STR("uid", "Of the job."),
     F_STR("phase", "Phase it reached, or Test."),
-    F_STR("reason", "Why, in one word."),
-    F_STR("message", "Why, in a sentence."),
+    F_STR("reason", "CamelCase reason."),
+    F_STR("message", "Message about the reason."),
     {0}};
 
 static const struct field delivery_fields[] = {F_STR("id", "Of the event."),
                                                F_TIME("time", "When it was accepted."),
-                                               F_STR("job", "Of which job: Kind/name."),
-                                               F_STR("phase", "Phase it had reached, or Test."),
-                                               F_INT32("code", "What the receiver answered."),
+                                               F_STR("job", "The job: Kind/name."),
+                                               F_STR("phase", "The phase it reached, or Test."),
+                                               F_INT32("code", "The receiver's answer."),
                                                {0}};
 
 static const struct field error_fields[] = {
-    F_TIME("time", "When it was tried."), F_STR("message", "What stood in the way."), {0}};
+    F_TIME("time", "When it was tried."), F_STR("message", "What failed."), {0}};
 
 static const struct field status_fields[] = {
-    F_INT64("delivered", "Events that were accepted."),
-    F_INT64("failed", "Events that were given up."),
+    F_INT64("delivered", "Events accepted by the receiver."),
+    F_INT64("failed", "Events given up."),
     F_OBJ("lastDelivery", delivery_fields, "The last event that was accepted."),
-    F_OBJ("lastError", error_fields, "Why the last attempt that failed did."),
-    F_INT32("failures", "Attempts that failed in a row."),
-    F_TIME("retryTime", "When the first of pending is tried again."),
+    F_OBJ("lastError", error_fields, "Why the last failed attempt failed."),
+    F_INT32("failures", "Consecutive failed attempts."),
+    F_TIME("retryTime", "When the first of pending will be retried."),
     F_OBJS("pending", pending_fields, "Events to be delivered, the first one next.",
            .max_items = NOTIFY_PENDING_LIMIT),
-    F_TIME("since", "What happened before is not told of."),
-    F_STRS("recent", "Ids of the last events that were decided about.",
-           .max_items = NOTIFY_RECENT_LIMIT),
+    F_TIME("since", "Earlier events are not sent."),
+    F_STRS("recent", "IDs of the last events handled.", .max_items = NOTIFY_RECENT_LIMIT),
     F_STR("lastTest", "The value of the annotation " ANNOTATION_SEND_TEST " that was answered."),
-    F_INT64("observedGeneration", "The metadata.generation this status was made from."),
+    F_INT64("observedGeneration", "The metadata.generation this status is based on."),
     {0}};
 
 static const struct rule spec_rules[] = {
@@ -118,22 +118,22 @@ static void warn(const struct json *notification, void (*say)(void *arg, const c
     const char *url = json_string(json_at(notification, "spec", "url"), "");
 
     if (strstr(url, "hooks.slack.com"))
-        say(arg, "spec.url: whoever has a Slack address can post there: keep it in a Secret and "
-                 "use urlFrom.secretKeyRef");
+        say(arg, "spec.url: anyone who knows a Slack address can post there: keep it in a Secret "
+                 "and use urlFrom.secretKeyRef");
     else if (strchr(url, '@') || strchr(url, '?'))
-        say(arg, "spec.url: may hold a password or token that all who read the Notification see: "
-                 "keep it in a Secret and use urlFrom.secretKeyRef");
+        say(arg, "spec.url: it may contain a password or token, visible to everyone who can read "
+                 "the Notification: keep it in a Secret and use urlFrom.secretKeyRef");
 }
 
 static const struct column columns[] = {
     COLUMN_NAME,
     COLUMN("Format", "string", "json or slack.", .path = ".spec.format"),
-    COLUMN("Suspend", "boolean", "Whether nothing is sent.", .path = ".spec.suspend"),
-    COLUMN("Delivered", "integer", "Events that were accepted.", .path = ".status.delivered"),
-    COLUMN("Failed", "integer", "Events that were given up.", .path = ".status.failed"),
+    COLUMN("Suspend", "boolean", "Whether it is suspended.", .path = ".spec.suspend"),
+    COLUMN("Delivered", "integer", "Events accepted by the receiver.", .path = ".status.delivered"),
+    COLUMN("Failed", "integer", "Events given up.", .path = ".status.failed"),
     COLUMN("Last", "date", "When the last was accepted.", .path = ".status.lastDelivery.time"),
     COLUMN_AGE,
-    COLUMN("Error", "string", "Why the last attempt that failed did.", .priority = 1,
+    COLUMN("Error", "string", "Why the last failed attempt failed.", .priority = 1,
            .path = ".status.lastError.message"),
     {0}};
 
@@ -144,8 +144,8 @@ const struct kind kind_notification = {
     .has_status = true,
     .custom = true,
     .collected = true,
-    .doc = "Notification says whom to tell when jobs of its namespace reach a phase: an HTTP "
-           "receiver, or Slack.",
+    .doc = "Notification posts to an HTTP receiver, or Slack, when jobs in its namespace reach a "
+           "phase.",
     .fields = fields,
     .columns = columns,
     .validate = validate,

@@ -1,5 +1,5 @@
-/* kind_persistent_volume.c - PersistentVolume: kept for manifests that bring their own volumes.
- * Claims here are folders and need none. */
+/* kind_persistent_volume.c - PersistentVolume: accepted for manifests that bring their own volumes.
+ * Claims here are folders and do not need one. */
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/kinds/pod_parts.h"
@@ -12,13 +12,13 @@ static const char *const phases[] = {"Available", "Bound", "Failed", "Pending", 
 #define SOURCE(number, n, f, d) F_OBJ(n, f, d, P_IN(2, number))
 
 static const struct field node_affinity_fields[] = {
-    F_OBJ("required", node_selector_fields, "What a node must have.", P(1)), {0}};
+    F_OBJ("required", node_selector_fields, "Required properties of a node.", P(1)), {0}};
 
-/* Where it is: any member beside those listed is a kind of storage, kept as it is. */
+/* Any member beyond those listed is a storage type, kept as it is. */
 static const struct field spec_fields[] = {
-    F_MAP(FIELD_QUANTITY, "capacity", "How large it is: storage.", P(1)),
+    F_MAP(FIELD_QUANTITY, "capacity", "Its size: storage.", P(1)),
     F_STRS("accessModes", "How it can be mounted.", P(3)),
-    F_STR("persistentVolumeReclaimPolicy", "What becomes of it when its claim goes.", P(5),
+    F_STR("persistentVolumeReclaimPolicy", "What happens to it when its claim is deleted.", P(5),
           ONE_OF(reclaim_policies), DEFAULT("\"Retain\"")),
     F_STR("storageClassName", "Class it belongs to.", P(6)),
     F_STR("volumeMode", "Filesystem or Block.", PZ(8), ONE_OF(modes), DEFAULT("\"Filesystem\"")),
@@ -52,8 +52,8 @@ static const struct field spec_fields[] = {
 
 static const struct field status_fields[] = {
     F_STR("phase", "Available, Bound, Released and so on.", P(1), ONE_OF(phases)),
-    F_STR("reason", "One word: why it is in this phase.", P(3)),
-    F_STR("message", "A sentence: why it is in this phase.", P(2)),
+    F_STR("reason", "CamelCase reason for the phase.", P(3)),
+    F_STR("message", "Message about the phase.", P(2)),
     F_TIME("lastPhaseTransitionTime", "Since when.", P(4)),
     {0}};
 
@@ -101,7 +101,7 @@ static const struct column columns[] = {
     COLUMN_NAME,
     COLUMN("Capacity", "string", "Size.", .path = ".spec.capacity.storage"),
     COLUMN("Access Modes", "string", "How.", .render = render_modes),
-    COLUMN("Reclaim Policy", "string", "What becomes of it.",
+    COLUMN("Reclaim Policy", "string", "Reclaim policy.",
            .path = ".spec.persistentVolumeReclaimPolicy"),
     COLUMN("Status", "string", "Phase.", .path = ".status.phase"),
     COLUMN("Claim", "string", "Its claim.", .render = render_claim),
@@ -116,7 +116,7 @@ const struct kind kind_persistent_volume = {
     KIND_NAMES("", "v1", "PersistentVolume", "persistentvolumes", "persistentvolume"),
     .short_names = (const char *const[]){"pv", NULL},
     .has_status = true,
-    .doc = "PersistentVolume is storage that is there before anybody claims it.",
+    .doc = "PersistentVolume is storage that exists before it is claimed.",
     .fields = fields,
     .columns = columns,
     .set_defaults = set_defaults};

@@ -1,4 +1,4 @@
-/* kind_persistent_volume_claim.c - PersistentVolumeClaim: on one machine, a folder. */
+/* kind_persistent_volume_claim.c - PersistentVolumeClaim: a folder, on a single machine. */
 
 #include "api/columns.h"
 #include "api/field_macros.h"
@@ -12,7 +12,7 @@ static const char *const modes[] = {"ReadWriteOnce", "ReadOnlyMany", "ReadWriteM
                                     "ReadWriteOncePod", NULL};
 static const char *const volume_modes[] = {"Filesystem", "Block", NULL};
 
-#define ONE_FOLDER "a claim is a folder of its own on this machine"
+#define ONE_FOLDER "a claim is its own folder on this machine"
 
 static const struct field source_fields[] = {F_STR("apiGroup", "Its API group.", PZ(1)),
                                              F_STR("kind", "Its kind.", PZ(2), REQUIRED),
@@ -23,37 +23,36 @@ static const struct field source_fields[] = {F_STR("apiGroup", "Its API group.",
 const struct field claim_spec_fields[] = {
     F_STRS("accessModes", "How the volume may be mounted.", P(1),
            .flags = FIELD_REQUIRED | FIELD_NON_EMPTY | FIELD_IMMUTABLE, ONE_OF(modes)),
-    F_OBJ("resources", resource_fields, "requests.storage says how much is wanted.", P(2),
-          REQUIRED),
-    F_STR("storageClassName", "Class of the storage; the cluster's default when not given.", PZ(5),
+    F_OBJ("resources", resource_fields, "requests.storage is the requested size.", P(2), REQUIRED),
+    F_STR("storageClassName", "Class of the storage; the cluster's default if absent.", PZ(5),
           IGNORED(ONE_FOLDER)),
-    F_STR("volumeName", "The volume the claim got.", P(3)),
+    F_STR("volumeName", "The volume bound to the claim.", P(3)),
     F_STR("volumeMode", "Filesystem or Block.", PZ(6), ONE_OF(volume_modes),
           DEFAULT("\"Filesystem\"")),
     F_STR("volumeAttributesClassName", "Class of the volume's attributes.", PZ(9),
           IGNORED(ONE_FOLDER)),
-    F_OBJ("selector", label_selector_fields, "Labels of volumes that will do.", P(4),
+    F_OBJ("selector", label_selector_fields, "Labels of suitable volumes.", P(4),
           IGNORED(ONE_FOLDER)),
-    F_OBJ("dataSource", source_fields, "What the volume is filled with.", P(7),
-          IGNORED("it is empty at first")),
-    F_OBJ("dataSourceRef", source_fields, "What the volume is filled with.", P(8),
-          IGNORED("it is empty at first")),
+    F_OBJ("dataSource", source_fields, "Initial contents of the volume.", P(7),
+          IGNORED("it starts empty")),
+    F_OBJ("dataSourceRef", source_fields, "Initial contents of the volume.", P(8),
+          IGNORED("it starts empty")),
     {0}};
 
 static const struct field modify_fields[] = {
-    F_STR("targetVolumeAttributesClassName", "The class that is wanted.", P(1)),
-    F_STR("status", "How far it is.", PZ(2), REQUIRED),
+    F_STR("targetVolumeAttributesClassName", "The requested class.", P(1)),
+    F_STR("status", "Its progress.", PZ(2), REQUIRED),
     {0}};
 
 static const struct field status_fields[] = {
-    F_MAP(FIELD_QUANTITY, "allocatedResources", "What is set aside for it.", P(5)),
-    F_STR_MAP("allocatedResourceStatuses", "How far a change of size is.", P(7)),
-    F_STR("currentVolumeAttributesClassName", "The class it is of.", PZ(8)),
-    F_OBJ("modifyVolumeStatus", modify_fields, "How far a change of class is.", P(9)),
+    F_MAP(FIELD_QUANTITY, "allocatedResources", "Resources allocated for it.", P(5)),
+    F_STR_MAP("allocatedResourceStatuses", "Progress of a resize.", P(7)),
+    F_STR("currentVolumeAttributesClassName", "The current class.", PZ(8)),
+    F_OBJ("modifyVolumeStatus", modify_fields, "Progress of a change of class.", P(9)),
     F_STR("phase", "Pending, Bound or Lost.", P(1), ONE_OF(phases)),
     F_STRS("accessModes", "How the volume can be mounted.", P(2)),
-    F_MAP(FIELD_QUANTITY, "capacity", "What the volume holds.", P(3)),
-    F_CONDITIONS(pod_condition_fields, "What is happening to the volume.", P(4), MERGED_BY("type")),
+    F_MAP(FIELD_QUANTITY, "capacity", "Capacity of the volume.", P(3)),
+    F_CONDITIONS(pod_condition_fields, "Conditions of the volume.", P(4), MERGED_BY("type")),
     {0}};
 
 static const struct field fields[] = {
@@ -78,12 +77,12 @@ static void validate(const struct json *claim, const struct json *old, struct er
                          NULL);
 }
 
-/* Later it says which folder it got. */
+/* Once bound, volumeName is set by the server. */
 static void warn(const struct json *claim, void (*say)(void *arg, const char *text), void *arg)
 {
     if (json_string_is(json_at(claim, "status", "phase"), "Pending") &&
         *json_string(json_at(claim, "spec", "volumeName"), ""))
-        say(arg, "spec.volumeName is not carried out here: " ONE_FOLDER);
+        say(arg, "spec.volumeName has no effect here: " ONE_FOLDER);
 }
 
 static struct json *render_status(struct arena *a, const struct json *claim, int64_t now_ms)
@@ -158,8 +157,8 @@ static struct json *render_volume_mode(struct arena *a, const struct json *claim
 static const struct column columns[] = {
     COLUMN_NAME,
     COLUMN("Status", "string", "Phase.", .render = render_status),
-    COLUMN("Volume", "string", "Volume it got.", .render = render_volume),
-    COLUMN("Capacity", "string", "What it holds.", .render = render_capacity),
+    COLUMN("Volume", "string", "Its volume.", .render = render_volume),
+    COLUMN("Capacity", "string", "Its capacity.", .render = render_capacity),
     COLUMN("Access Modes", "string", "How it can be mounted.", .render = render_modes),
     COLUMN("StorageClass", "string", "Class.", .render = render_class),
     COLUMN("VolumeAttributesClass", "string", "Class of the volume's attributes.",
@@ -176,7 +175,7 @@ const struct kind kind_persistent_volume_claim = {
     .namespaced = true,
     .has_status = true,
     .collected = true,
-    .doc = "PersistentVolumeClaim is storage that outlives the pods that use it.",
+    .doc = "PersistentVolumeClaim is storage that outlives the pods using it.",
     .fields = fields,
     .columns = columns,
     .validate = validate,

@@ -1,4 +1,4 @@
-/* kind_pod.c - Pod: its own table, defaults the table cannot say, and what may change later. */
+/* kind_pod.c - Pod: its table, its computed defaults, and what may change later. */
 #include <string.h>
 
 #include "api/field_macros.h"
@@ -11,8 +11,8 @@
 static const char *const phases[] = {"Pending", "Running", "Succeeded", "Failed", "Unknown", NULL};
 
 static const struct field waiting_fields[] = {
-    F_STR("reason", "One word: why it does not run yet.", P(1)),
-    F_STR("message", "A sentence: why it does not run yet.", P(2)),
+    F_STR("reason", "CamelCase reason why it does not run yet.", P(1)),
+    F_STR("message", "Message about why it does not run yet.", P(2)),
     {0}};
 
 static const struct field running_fields[] = {F_TIME("startedAt", "When it was started.", P(1)),
@@ -21,11 +21,11 @@ static const struct field running_fields[] = {F_TIME("startedAt", "When it was s
 static const struct field terminated_fields[] = {
     F_INT32("exitCode", "Exit code of the program.", PZ(1), REQUIRED),
     F_INT32("signal", "Signal that ended it.", P(2)),
-    F_STR("reason", "One word: why it ended.", P(3)),
-    F_STR("message", "Its last words.", P(4)),
+    F_STR("reason", "CamelCase reason of its end.", P(3)),
+    F_STR("message", "Its last output, or its termination message.", P(4)),
     F_TIME("startedAt", "When it was started.", P(5)),
     F_TIME("finishedAt", "When it ended.", P(6)),
-    F_STR("containerID", "ID given by what ran it.", P(7)),
+    F_STR("containerID", "ID assigned by the runtime.", P(7)),
     {0}};
 
 static const struct field state_fields[] = {
@@ -39,7 +39,7 @@ static const struct field state_fields[] = {
 static const struct field mount_status_fields[] = {
     F_STR("name", "The volume.", PZ(1)),
     F_STR("mountPath", "Where it is.", PZ(2)),
-    F_BOOL("readOnly", "Whether it may only be read.", P(3)),
+    F_BOOL("readOnly", "Whether it is read-only.", P(3)),
     F_STR("recursiveReadOnly", "Whether mounts below are read-only too.", PZ(4)),
     {0}};
 
@@ -66,28 +66,28 @@ static const struct field container_status_fields[] = {
     F_STR("name", "Container.", PZ(1), REQUIRED),
     F_BOOL("ready", "Whether it is ready.", PZ(4)),
     F_BOOL("started", "Whether it has started.", PZ(9)),
-    F_INT32("restartCount", "How often it was started again.", PZ(5)),
+    F_INT32("restartCount", "How often it was restarted.", PZ(5)),
     F_STR("image", "Image it runs.", PZ(6)),
     F_STR("imageID", "Digest of the image.", PZ(7)),
-    F_STR("containerID", "ID given by what runs it.", P(8)),
+    F_STR("containerID", "ID assigned by the runtime.", P(8)),
     F_OBJ("state", state_fields, "waiting, running or terminated, with details.", P(2),
           .flags = FIELD_KEEP_UNKNOWN, CORE_TYPE("ContainerState")),
     F_OBJ("lastState", state_fields, "State before the last restart.", P(3),
           .flags = FIELD_KEEP_UNKNOWN, CORE_TYPE("ContainerState")),
     F_OBJ("resources", resource_fields, "Resources it has.", P(11),
           CORE_TYPE("ResourceRequirements")),
-    F_MAP(FIELD_QUANTITY, "allocatedResources", "Resources set aside for it.", P(10)),
+    F_MAP(FIELD_QUANTITY, "allocatedResources", "Resources allocated to it.", P(10)),
     F_OBJS("volumeMounts", mount_status_fields, "Volumes that are mounted.", P(12)),
-    F_OBJ("user", user_fields, "Whom it runs as.", P(13)),
-    F_OBJS("allocatedResourcesStatus", resource_status_fields, "How its resources are.", P(14)),
-    F_STR("stopSignal", "Signal that asks it to end.", PZ(15)),
+    F_OBJ("user", user_fields, "User it runs as.", P(13)),
+    F_OBJS("allocatedResourcesStatus", resource_status_fields, "Health of its resources.", P(14)),
+    F_STR("stopSignal", "Signal that stops it.", PZ(15)),
     {0}};
 
 static const struct field ip_fields[] = {F_STR("ip", "The address.", PZ(1)), {0}};
 
 static const struct field claim_status_fields[] = {
     F_STR("name", "Claim of the pod.", PZ(1), REQUIRED),
-    F_STR("resourceClaimName", "The claim made for it.", PZ(2)),
+    F_STR("resourceClaimName", "The claim created for it.", PZ(2)),
     {0}};
 
 static const struct field claim_request_fields[] = {
@@ -105,30 +105,30 @@ static const struct field extended_claim_fields[] = {
     F_OBJS(n, container_status_fields, d, number, .flags = FIELD_KEEP_UNKNOWN)
 
 static const struct field status_fields[] = {
-    F_STR("phase", "Where the pod is in its life.", P(1), ONE_OF(phases)),
+    F_STR("phase", "Phase of the pod.", P(1), ONE_OF(phases)),
     F_CONDITIONS(pod_condition_fields, "PodScheduled, Initialized, ContainersReady, Ready.", P(2),
                  KEYED_BY("type")),
-    F_STR("reason", "One word: why the pod is in this phase.", P(4)),
-    F_STR("message", "A sentence: why the pod is in this phase.", P(3)),
-    F_STR("nominatedNodeName", "Node being cleared for the pod.", P(11)),
+    F_STR("reason", "CamelCase reason for the phase.", P(4)),
+    F_STR("message", "Message about the phase.", P(3)),
+    F_STR("nominatedNodeName", "Node on which pods are being preempted for it.", P(11)),
     F_STR("hostIP", "Address of the node.", P(5)),
     F_OBJS("hostIPs", ip_fields, "Addresses of the node.", P(16), .flags = FIELD_KEEP_UNKNOWN,
            MERGED_BY("ip")),
     F_STR("podIP", "Address of the pod.", P(6)),
     F_OBJS("podIPs", ip_fields, "Addresses of the pod.", P(12), .flags = FIELD_KEEP_UNKNOWN,
            MERGED_BY("ip")),
-    F_TIME("startTime", "When the node took the pod.", P(7)),
+    F_TIME("startTime", "When the node accepted the pod.", P(7)),
     F_STR("qosClass", "Guaranteed, Burstable or BestEffort.", P(9)),
     CONTAINER_STATUSES("initContainerStatuses", "State of the init containers.", P(10)),
     CONTAINER_STATUSES("containerStatuses", "State of the containers.", P(8)),
     CONTAINER_STATUSES("ephemeralContainerStatuses", "State of containers added later.", P(13)),
-    F_INT64("observedGeneration", "The metadata.generation that was seen.", P(17)),
-    F_STR("resize", "How far a change of resources is.", P(14)),
+    F_INT64("observedGeneration", "The last metadata.generation observed.", P(17)),
+    F_STR("resize", "Progress of a change of resources.", P(14)),
     F_OBJS("resourceClaimStatuses", claim_status_fields, "State of the claims.", P(15),
            MERGED_BY("name")),
     F_OBJ("extendedResourceClaimStatus", extended_claim_fields, "The claim of other resources.",
           P(18)),
-    F_MAP(FIELD_QUANTITY, "allocatedResources", "Resources set aside for it.", P(19)),
+    F_MAP(FIELD_QUANTITY, "allocatedResources", "Resources allocated to it.", P(19)),
     F_OBJ("resources", resource_fields, "Resources it has.", P(20),
           CORE_TYPE("ResourceRequirements")),
     {0}};
@@ -147,7 +147,7 @@ static const char *pull_policy_of(const char *image)
     return !tag || strcmp(tag, ":latest") == 0 ? "Always" : "IfNotPresent";
 }
 
-/* What has a limit and no request is asked for in full. */
+/* A limit without a request is requested in full. */
 static void default_requests(struct arena *a, struct json *resources)
 {
     const struct json *limits = json_get(resources, "limits");
@@ -172,7 +172,7 @@ static void default_containers(struct arena *a, struct json *spec, const char *l
     }
 }
 
-/* Kubernetes gives a volume that says nothing an empty folder. */
+/* As in Kubernetes, a volume without a source is an emptyDir. */
 static void default_volumes(struct arena *a, struct json *spec)
 {
     for (struct json *v = json_first_mut(json_get_mut(spec, "volumes")); v; v = v->next)
@@ -190,7 +190,7 @@ static void default_host_ports(struct arena *a, struct json *spec)
                 json_set_int(a, p, "hostPort", json_get_int(p, "containerPort", 0));
 }
 
-/* Two spellings of one thing. */
+/* serviceAccount is the deprecated name of serviceAccountName. */
 static void default_account(struct arena *a, struct json *spec)
 {
     const char *name = json_get_string(spec, "serviceAccountName", "");
@@ -281,7 +281,7 @@ static bool same_containers(const struct json *a, const struct json *b)
 
 static void check_update(const struct json *spec, const struct json *old, struct err *err)
 {
-    /* the first three are looked at below, the others may change */
+    /* the first three are checked below, the others may change */
     static const char *const apart[] = {"containers",
                                         "initContainers",
                                         "nodeName",
@@ -308,7 +308,7 @@ static void check_update(const struct json *spec, const struct json *old, struct
                           "`spec.terminationGracePeriodSeconds`");
 }
 
-/* What group, role and queue a pod is of, the scheduler has counted on. */
+/* The scheduler relies on a pod's group, role and queue. */
 static void check_group(const struct json *pod, const struct json *old, struct err *err)
 {
     static const char *const fixed[] = {LABEL_GROUP_NAME, LABEL_GROUP_ROLE, LABEL_QUEUE};
@@ -321,7 +321,7 @@ static void check_group(const struct json *pod, const struct json *old, struct e
                               "a pod stays in its group and queue");
 }
 
-/* What holds a pod back is there from the start, and only goes. */
+/* Scheduling gates can only be removed after creation. */
 static void check_gates(const struct json *gates, const struct json *old, struct err *err)
 {
     const struct field_path spec = {.name = "spec"};
@@ -340,15 +340,14 @@ static void check_gates(const struct json *gates, const struct json *old, struct
 
 static void warn(const struct json *pod, void (*say)(void *arg, const char *text), void *arg)
 {
-    /* The older way to say securityContext.appArmorProfile. */
+    /* The older form of securityContext.appArmorProfile. */
     static const char prefix[] = "container.apparmor.security.beta.kubernetes.io/";
 
-    if (!*object_resource_version(pod)) /* later it is the scheduler that has set nodeName */
+    if (!*object_resource_version(pod)) /* later, the scheduler has set nodeName */
         pod_warn_scheduler(&(struct speaker){say, arg}, json_get(pod, "spec"), "spec");
     json_each (v, json_at(pod, "metadata", "annotations"))
         if (strncmp(v->key, prefix, strlen(prefix)) == 0) {
-            say(arg,
-                "metadata.annotations: AppArmor profiles of containers are not carried out here");
+            say(arg, "metadata.annotations: AppArmor profiles of containers have no effect here");
             return;
         }
 }

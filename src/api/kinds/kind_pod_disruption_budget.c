@@ -1,6 +1,6 @@
-/* kind_pod_disruption_budget.c - PodDisruptionBudget (policy/v1): how many pods evictions leave. It
- * is looked at when a pod is evicted or the budget is read (server/budget.h); nobody keeps a
- * status. policy/v1beta1, which kubectl 1.20 speaks, is another face of it. */
+/* kind_pod_disruption_budget.c - PodDisruptionBudget (policy/v1): how many pods evictions must
+ * leave. It is evaluated when a pod is evicted or the budget is read (server/budget.h); no status
+ * is stored. policy/v1beta1, used by kubectl 1.20, is another view of it. */
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/kinds/pod_parts.h"
@@ -9,23 +9,23 @@
 static const char *const unhealthy_policies[] = {"IfHealthyBudget", "AlwaysAllow", NULL};
 
 static const struct field spec_fields[] = {
-    F_PORT("minAvailable",
-           "How many of the pods must stay ready: a number, or a share of them in percent.", PZ(1)),
-    F_PORT("maxUnavailable",
-           "How many of the pods may be missing: a number, or a share of them in percent.", PZ(3)),
-    F_OBJ("selector", label_selector_fields, "Which pods are meant; {} means all.", P(2)),
+    F_PORT("minAvailable", "How many of the pods must stay ready: a number, or a percentage.",
+           PZ(1)),
+    F_PORT("maxUnavailable", "How many of the pods may be unavailable: a number, or a percentage.",
+           PZ(3)),
+    F_OBJ("selector", label_selector_fields, "Selects the pods; {} selects all.", P(2)),
     F_STR("unhealthyPodEvictionPolicy", "Whether pods that are not ready may always be evicted.",
           PZ(4), ONE_OF(unhealthy_policies)),
     {0}};
 
 static const struct field status_fields[] = {
-    F_INT32("expectedPods", "Pods the budget is about.", PZ(6)),
-    F_INT32("currentHealthy", "Of them ready.", PZ(4)),
-    F_INT32("desiredHealthy", "Of them to stay ready.", PZ(5)),
+    F_INT32("expectedPods", "Pods covered by the budget.", PZ(6)),
+    F_INT32("currentHealthy", "Ready ones among them.", PZ(4)),
+    F_INT32("desiredHealthy", "How many of them must stay ready.", PZ(5)),
     F_INT32("disruptionsAllowed", "Evictions allowed now.", PZ(3)),
-    F_INT64("observedGeneration", "Not kept here.", P(1)),
-    F_CONDITIONS(meta_condition_fields, "Not kept here.", P(7)),
-    F_MAP(FIELD_TIME, "disruptedPods", "Not kept here.", P(2)),
+    F_INT64("observedGeneration", "Not set here.", P(1)),
+    F_CONDITIONS(meta_condition_fields, "Not set here.", P(7)),
+    F_MAP(FIELD_TIME, "disruptedPods", "Not set here.", P(2)),
     {0}};
 
 static const struct field fields[] = {
@@ -65,25 +65,25 @@ static struct json *render_max(struct arena *a, const struct json *budget, int64
 static const struct column columns[] = {
     COLUMN_NAME,
     COLUMN("Min Available", "string", "Pods that stay.", .render = render_min),
-    COLUMN("Max Unavailable", "string", "Pods that may be missing.", .render = render_max),
+    COLUMN("Max Unavailable", "string", "Pods that may be unavailable.", .render = render_max),
     COLUMN("Allowed Disruptions", "integer", "Evictions allowed now.",
            .path = ".status.disruptionsAllowed"),
     COLUMN_AGE,
     {0}};
 
-/* What both versions are. */
+/* Common to both versions. */
 #define BUDGET                                                                                     \
     .group = "policy", .name = "PodDisruptionBudget", .plural = "poddisruptionbudgets",            \
     .singular = "poddisruptionbudget", .short_names = (const char *const[]){"pdb", NULL},          \
     .namespaced = true, .has_status = true,                                                        \
-    .doc = "PodDisruptionBudget says how many pods evictions must leave.", .fields = fields,       \
+    .doc = "PodDisruptionBudget limits how many pods may be evicted at once.", .fields = fields,   \
     .columns = columns, .validate = validate
 
 const struct kind kind_pod_disruption_budget = {BUDGET, .version = "v1", .collected = true};
 
 /* --- policy/v1beta1 -------------------------------------------------------------------- */
 
-/* An empty selector means no pods here and all pods in v1, where none at all means no pods. */
+/* An empty selector matches no pods here but all pods in v1, where a missing one matches none. */
 static void to_stored(struct arena *a, const struct kind *k, struct json *budget)
 {
     struct json *spec = json_get_mut(budget, "spec");

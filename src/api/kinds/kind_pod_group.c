@@ -1,5 +1,5 @@
 /* kind_pod_group.c - PodGroup (scheduler.tensorstack.dev/v1beta1): pods that start together, and
- * where the scheduler has put them. */
+ * where the scheduler placed them. */
 
 #include "api/columns.h"
 #include "api/field_macros.h"
@@ -10,35 +10,36 @@
 #define ROLES_LIMIT 64
 
 static const struct field role_fields[] = {
-    F_STR("name", "Role, as the pods' label scheduler.tensorstack.dev/role says it.", REQUIRED),
+    F_STR("name", "Role, as in the pods' label scheduler.tensorstack.dev/role.", REQUIRED),
     F_INT32("minMember", "How many pods of the role must start together.", AT_LEAST(0)),
     {0}};
 
 static const struct field spec_fields[] = {
     F_INT32("minMember", "How many pods must start together.", AT_LEAST(0), DEFAULT("1")),
-    F_OBJS("roles", role_fields, "The same by role.", KEYED_BY("name"), .max_items = ROLES_LIMIT),
+    F_OBJS("roles", role_fields, "How many pods of each role must start together.",
+           KEYED_BY("name"), .max_items = ROLES_LIMIT),
     F_STR("queue", "Queue the group waits in.", DEFAULT("\"default\"")),
-    F_INT32("priority", "Priority in the queue; higher goes first.", BETWEEN(0, 100), DEFAULT("0")),
-    F_STR("topologyPolicy", "Kept and not used: the group prefers few nodes in any case."),
+    F_INT32("priority", "Priority in the queue; higher ones come first.", BETWEEN(0, 100),
+            DEFAULT("0")),
+    F_STR("topologyPolicy", "Stored but not used: groups always prefer few nodes."),
     F_INT32("members",
-            "How many pods the group's owner wants now: one that is being replaced keeps its room. "
-            "Unset: as many as there are.",
+            "How many pods the group's owner wants now: a pod being replaced keeps its room. "
+            "Unset: the existing ones.",
             AT_LEAST(0)),
-    F_INT64("activeDeadlineSeconds", "How long the group runs at most, where its owner knows.",
+    F_INT64("activeDeadlineSeconds", "How long the group runs at most, if its owner knows.",
             AT_LEAST(0)),
     {0}};
 
 static const struct field placement_fields[] = {
     F_STR("node", "Node."),
-    F_MAP(FIELD_QUANTITY, "requests", "What each member holds there."),
+    F_MAP(FIELD_QUANTITY, "requests", "What each member holds on the node."),
     F_STRS("members", "Pods."),
     F_STRS("gpus", "The GPUs of each of them, by index."),
     {0}};
 
 static const struct field status_fields[] = {
-    F_STR("phase",
-          "Pending: waits; Running: holds room; Paused: its job wants no pods; Finished: its pods "
-          "have ended; Empty: no pod has joined it."),
+    F_STR("phase", "Pending: waiting; Running: has room; Paused: its job wants no pods; Finished: "
+                   "its pods have ended; Empty: no pod has joined it."),
     F_CONDITIONS(condition_fields,
                  "SufficientGroupMember, GroupScheduled, Preempted, MaxDurationExceeded.",
                  KEYED_BY("type")),
@@ -49,11 +50,11 @@ static const struct field status_fields[] = {
     F_INT32("place", "Place in the line of all queues, if it waits in it; 21: behind the 20th."),
     F_OBJS("placements", placement_fields, "The room the group holds, also while a pod restarts."),
     F_INT32("mostMembers", "The most members that had room together since the group started."),
-    F_INT32("pending", "Pods that do not run yet."),
-    F_INT32("running", "Pods that run."),
-    F_INT32("succeeded", "Pods that ended well."),
+    F_INT32("pending", "Pods not running yet."),
+    F_INT32("running", "Running pods."),
+    F_INT32("succeeded", "Pods that succeeded."),
     F_INT32("failed", "Pods that failed."),
-    F_INT32("unknown", "Pods whose node does not answer."),
+    F_INT32("unknown", "Pods whose node is unreachable."),
     {0}};
 
 static const struct rule spec_rules[] = {
@@ -63,7 +64,7 @@ static const struct rule spec_rules[] = {
      .message = "must be at least the sum of roles[].minMember"},
     {.rule = "!has(oldSelf.queue) || has(self.queue) && self.queue == oldSelf.queue",
      .field = ".queue",
-     .message = "a group stays in its queue: make another group for another queue"},
+     .message = "a group stays in its queue: create another group for another queue"},
     {0}};
 
 static const struct field fields[] = {
@@ -82,10 +83,10 @@ static void validate(const struct json *group, const struct json *old, struct er
                         "must be at least the sum of roles[].minMember");
     if (old && !json_equal(json_get(spec, "queue"), json_get(before, "queue")))
         problem_forbidden(err, PATH_MEMBER(&at, "queue"), 0,
-                          "a group stays in its queue: make another group for another queue");
+                          "a group stays in its queue: create another group for another queue");
 }
 
-/* A job's says how many of its members are left. */
+/* A job lowers the members of its own group as they finish. */
 static void warn(const struct json *group, void (*say)(void *arg, const char *text), void *arg)
 {
     const struct json *spec = json_get(group, "spec");
@@ -113,7 +114,7 @@ static const struct column columns[] = {
     COLUMN("Queue", "string", "Queue.", .path = ".spec.queue"),
     COLUMN("Priority", "integer", "Priority.", .path = ".spec.priority"),
     COLUMN("MinMember", "integer", "Pods that start together.", .path = ".spec.minMember"),
-    COLUMN("Running", "integer", "Pods that run.", .path = ".status.running"),
+    COLUMN("Running", "integer", "Running pods.", .path = ".status.running"),
     COLUMN("State", "string", "Scheduled, or why not.", .path = ".status.reason",
            .render = render_state),
     COLUMN_AGE,
@@ -128,7 +129,7 @@ const struct kind kind_pod_group = {
     .has_status = true,
     .custom = true,
     .collected = true,
-    .doc = "PodGroup is a number of pods that start together or not at all.",
+    .doc = "PodGroup is a set of pods that start together or not at all.",
     .fields = fields,
     .columns = columns,
     .validate = validate,

@@ -4,17 +4,17 @@
 #include "api/object.h"
 #include "api/problem.h"
 
-#define USER_VALUE_LIMIT 1000000000 /* above are the system's own */
+#define USER_VALUE_LIMIT 1000000000 /* values above it are reserved for the system */
 
 static const char *const policies[] = {"Never", "PreemptLowerPriority", NULL};
 
 static const struct field fields[] = {
-    F_INT32("value", "The priority pods of the class get.", PZ(2),
+    F_INT32("value", "Priority of the pods in this class.", PZ(2),
             .flags = FIELD_REQUIRED | FIELD_IMMUTABLE),
-    F_BOOL("globalDefault", "True: pods that name no class are of this one.", P(3)),
+    F_BOOL("globalDefault", "Whether it is the default for pods that name no class.", P(3)),
     F_STR("description", "When the class should be used.", P(4)),
-    F_STR("preemptionPolicy", "Whether such pods may take the room of others.", PZ(5),
-          ONE_OF(policies), DEFAULT("\"PreemptLowerPriority\""), .flags = FIELD_IMMUTABLE),
+    F_STR("preemptionPolicy", "Whether such pods may preempt others.", PZ(5), ONE_OF(policies),
+          DEFAULT("\"PreemptLowerPriority\""), .flags = FIELD_IMMUTABLE),
     {0}};
 
 static void validate(const struct json *class, const struct json *old, struct err *err)
@@ -24,7 +24,8 @@ static void validate(const struct json *class, const struct json *old, struct er
 
     (void)old;
     if (json_int(value, 0) > USER_VALUE_LIMIT)
-        problem_invalid(err, &at, value, "must be at most %d: what is above is for the system",
+        problem_invalid(err, &at, value,
+                        "must be at most %d: higher values are reserved for the system",
                         USER_VALUE_LIMIT);
 }
 
@@ -37,10 +38,9 @@ static struct json *render_default(struct arena *a, const struct json *class, in
 static const struct column columns[] = {
     COLUMN_NAME,
     COLUMN("Value", "integer", "Priority.", .path = ".value"),
-    COLUMN("Global-Default", "boolean", "Whether it is for pods that name none.",
-           .render = render_default),
+    COLUMN("Global-Default", "boolean", "Whether it is the default.", .render = render_default),
     COLUMN_AGE,
-    COLUMN("PreemptionPolicy", "string", "Whether it may take room.", .priority = 1,
+    COLUMN("PreemptionPolicy", "string", "Whether it may preempt.", .priority = 1,
            .path = ".preemptionPolicy"),
     {0}};
 

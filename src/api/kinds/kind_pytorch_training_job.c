@@ -1,16 +1,16 @@
 /*
  * kind_pytorch_training_job.c - PyTorchTrainingJob, batch.tensorstack.dev/v1beta1.
  *
- * The field list is T9k's, both eras of it (enable and enabled), with our additions to runPolicy.
- * Templates are kept whole: unknown members stay and nothing in them is defaulted, so that what the
- * user wrote is what the pods get.
+ * The fields are T9k's, of both its versions (enable and enabled), with our additions to runPolicy.
+ * Templates are kept as written: unknown members stay and nothing in them is defaulted, so that the
+ * pods get exactly what the user wrote.
  */
 #include "api/field_macros.h"
 #include "api/kinds/job_fields.h"
 #include "api/kinds/pod_fields.h"
 #include "api/pytorch_rules.h"
 
-#define REPLICA_TYPES_LIMIT 16 /* what a rule of every type may cost on a cluster is bounded */
+#define REPLICA_TYPES_LIMIT 16 /* bounds the cost of CEL rules over all types */
 
 static const char *const rendezvous_backends[] = {"c10d", "etcd", "etcd-v2", NULL};
 
@@ -22,7 +22,7 @@ static const struct field replica_spec_fields[] = {
     F_INT32("replicas", "Number of replicas of this type.", BETWEEN(0, JOB_REPLICAS_LIMIT),
             DEFAULT("1")),
     F_STR("restartPolicy",
-          "When a replica that ended is replaced: Never; OnFailure, after any exit but 0; Always; "
+          "When an ended replica is replaced: Never; OnFailure, after any exit code but 0; Always; "
           "ExitCode, after 130, 137, 138, 143 and spec.runPolicy.restartableExitCodes.",
           .flags = FIELD_IMMUTABLE, ONE_OF(job_restart_policies), DEFAULT("\"Never\"")),
     F_INT32("scalingWeight", "Share of this type when elastic training scales.",
@@ -34,44 +34,44 @@ static const struct field replica_spec_fields[] = {
     {0}};
 
 static const struct field elastic_fields[] = {
-    F_BOOL("enabled", "Whether the number of replicas may change while training. Needs torchrun.",
+    F_BOOL("enabled",
+           "Whether the number of replicas may change during training. Requires torchrun.",
            .alias = "enable", .flags = FIELD_IMMUTABLE, DEFAULT("false")),
-    F_INT32("minReplicas", "Fewest replicas training goes on with.", .flags = FIELD_IMMUTABLE,
-            BETWEEN(1, JOB_REPLICAS_LIMIT)),
+    F_INT32("minReplicas", "Minimum number of replicas for training to continue.",
+            .flags = FIELD_IMMUTABLE, BETWEEN(1, JOB_REPLICAS_LIMIT)),
     F_INT32("maxReplicas", "Most replicas.", .flags = FIELD_IMMUTABLE,
             BETWEEN(1, JOB_REPLICAS_LIMIT)),
     F_INT32("expectedReplicas",
-            "Replicas wanted now, between minReplicas and maxReplicas. May be changed at any time.",
+            "Current number of replicas, between minReplicas and maxReplicas. Can be changed at "
+            "any time.",
             BETWEEN(1, JOB_REPLICAS_LIMIT)),
     {0}};
 
 static const struct field torchrun_fields[] = {
-    JOB_FIELD_ENABLED(
-        "Whether the training container is started with torchrun. Its command is then not "
-        "used, its args are."),
-    F_INT32("minNodes",
-            "Fewest replicas training goes on with; the older way to say elastic.minReplicas.",
-            BETWEEN(1, JOB_REPLICAS_LIMIT)),
+    JOB_FIELD_ENABLED("Whether the training container is started with torchrun, which replaces its "
+                      "command and runs its args."),
+    F_INT32("minNodes", "Deprecated form of elastic.minReplicas.", BETWEEN(1, JOB_REPLICAS_LIMIT)),
     F_INT32("maxRestarts",
-            "How often torchrun itself starts the processes again; apart from backoffLimit.",
+            "How often torchrun itself restarts the processes, independently of backoffLimit.",
             AT_LEAST(0)),
     F_STR("procPerNode", "Processes per replica: a number in quotes, or gpu for one per GPU.",
           .pattern = "^(gpu|[1-9][0-9]{0,3}|0[1-9][0-9]{0,2}|00[1-9][0-9]?|000[1-9])?$"),
     F_STR("rdzvBackend", "How the processes find each other.", ONE_OF(rendezvous_backends),
           DEFAULT("\"c10d\"")),
-    F_STRS("extraOptions", "More options of torchrun."),
+    F_STRS("extraOptions", "Additional options of torchrun."),
     {0}};
 
 static const struct field run_policy_fields[] = {
     JOB_FIELD_DEADLINE,
-    F_INT32("backoffLimit", "Restarts all replicas have together.", AT_LEAST(0), DEFAULT("3")),
+    F_INT32("backoffLimit", "Maximum number of restarts of all replicas together.", AT_LEAST(0),
+            DEFAULT("3")),
     F_STR("cleanUpPolicy",
           "Which pods are deleted when the job ends: None, All, or Unfinished (Pending, Running "
           "and Unknown ones).",
           ONE_OF(job_clean_up_policies), DEFAULT("\"Unfinished\"")),
     F_STR("restartScope",
-          "What is replaced when a replica is restarted: the replica alone, or every replica of "
-          "the job together, for the price of one.",
+          "What is replaced on a restart: just the replica, or every replica of the job together, "
+          "counted as one restart.",
           ONE_OF(job_restart_scopes), DEFAULT("\"Replica\"")),
     JOB_FIELD_EXIT_CODES,
     JOB_FIELD_TTL,
@@ -88,10 +88,10 @@ static const struct field run_policy_fields[] = {
 static const struct rule elastic_rules[] = {
     {.rule = "!" SAYS_ENABLED("self") " || has(self.minReplicas)",
      .field = ".minReplicas",
-     .message = "elastic training needs it"},
+     .message = "required for elastic training"},
     {.rule = "!" SAYS_ENABLED("self") " || has(self.maxReplicas)",
      .field = ".maxReplicas",
-     .message = "elastic training needs it"},
+     .message = "required for elastic training"},
     {.rule = "!" SAYS_ENABLED("self") " || !has(self.minReplicas) || !has(self.maxReplicas) || "
                                       "self.minReplicas <= self.maxReplicas",
      .field = ".maxReplicas",
@@ -107,7 +107,7 @@ static const struct rule elastic_rules[] = {
 static const struct rule spec_rules[] = {
     {.rule = "self.replicaSpecs.map(r, r.type) == oldSelf.replicaSpecs.map(r, r.type)",
      .field = ".replicaSpecs",
-     .message = "types and their order may not change: they give replicas their ranks"},
+     .message = "types and their order may not change: they determine the replicas' ranks"},
     {.rule = IS_ELASTIC " || self.replicaSpecs.all(r, oldSelf.replicaSpecs.all(o, o.type != r.type "
                         "|| o.replicas == r.replicas))",
      .field = ".replicaSpecs",
@@ -132,7 +132,7 @@ static const struct rule spec_rules[] = {
      .new_only = true},
     {0}};
 
-/* NAME-HASH-TYPE-INDEX has 63 characters at most. */
+/* NAME-HASH-TYPE-INDEX must fit into 63 characters. */
 static const struct rule rules[] = {
     JOB_RULE_NAME("services"),
     {.rule = "self.spec.replicaSpecs.all(r, size(self.metadata.name) + size(r.type) + "
@@ -158,12 +158,12 @@ static const struct field spec_fields[] = {
     F_OBJ("elastic", elastic_fields, "Change the number of replicas while training.",
           .rules = elastic_rules),
     JOB_FIELD_RUN_MODE,
-    F_OBJ("runPolicy", run_policy_fields, "How long, how often, and what remains.", DEFAULT("{}")),
+    F_OBJ("runPolicy", run_policy_fields, "Deadlines, restarts and clean-up.", DEFAULT("{}")),
     JOB_FIELD_TENSORBOARD,
     JOB_FIELD_SCHEDULER,
     {0}};
 
-/* Only elastic jobs have a number that may change. */
+/* Only elastic jobs can be scaled. */
 static const struct kind_scale scale = {.spec_path = ".spec.elastic.expectedReplicas",
                                         .status_path = ".status.aggregate.running",
                                         .selector_path = ""};
@@ -191,9 +191,8 @@ const struct kind kind_pytorch_training_job = {
     .has_status = true,
     .custom = true,
     .collected = true,
-    .doc =
-        "PyTorchTrainingJob runs distributed PyTorch training: its replicas, their restarts, and "
-        "what becomes of them.",
+    .doc = "PyTorchTrainingJob runs distributed PyTorch training: its replicas, their restarts and "
+           "their clean-up.",
     .fields = fields,
     .columns = columns,
     .validate = pytorch_validate,

@@ -1,5 +1,5 @@
-/* kind_queue.c - Queue (scheduler.tensorstack.dev/v1beta1): a share of the cluster, in which groups
- * of pods wait their turn. */
+/* kind_queue.c - Queue (scheduler.tensorstack.dev/v1beta1): a share of the cluster in which pod
+ * groups wait their turn. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,43 +12,44 @@
 
 static const struct field quota_fields[] = {
     F_MAP(FIELD_QUANTITY, "requests",
-          "How much all groups of the queue together may hold: cpu, memory, nvidia.com/gpu, "
-          "nvidia.com/gpu.shared. What is not named is not limited.",
+          "How much all groups in the queue may hold together: cpu, memory, nvidia.com/gpu, "
+          "nvidia.com/gpu.shared. Other resources are not limited.",
           AT_LEAST(0)),
     {0}};
 
 static const struct field spec_fields[] = {
     F_OBJ("quota", quota_fields, "How much the queue may hold."),
     F_INT32("priority",
-            "0 to 100; groups of a higher queue go first, and may take room of lower ones.",
+            "0 to 100; groups in a higher queue come first, and may preempt lower ones.",
             BETWEEN(0, 100), DEFAULT("0")),
-    F_BOOL("preemptible", "False: nobody takes room from this queue. Unset counts as true."),
-    F_BOOL("closed", "True: nothing new of the queue is started.", DEFAULT("false")),
+    F_BOOL("preemptible", "Whether groups in this queue may be preempted. True by default."),
+    F_BOOL("closed", "Whether the queue is closed: nothing new is started.", DEFAULT("false")),
     F_STR("maxDuration",
-          "How long a group may run, such as 12h or 1d12h; then its job is paused. 0 or unset: no "
-          "limit.",
+          "How long a group may run, such as 12h or 1d12h, before its job is paused. 0 or unset: "
+          "no limit.",
           .pattern = "^(0|([0-9]{1,9}y)?([0-9]{1,9}w)?([0-9]{1,9}d)?([0-9]{1,9}h)?([0-9]{1,9}m)?"
                      "([0-9]{1,9}s)?([0-9]{1,9}ms)?)$",
           .flags = FIELD_NON_EMPTY),
     F_STR("resourceShapeProfile", "Profile of the largest requests and limits."),
     F_OBJ("nodeSelector", label_selector_fields, "Nodes the queue may use. Unset: all."),
     F_OBJ("namespaceSelector", label_selector_fields,
-          "Namespaces that may use the queue. Unset or empty: none, but of the queue default all."),
+          "Namespaces that may use the queue. Unset or empty: none, except for the queue default: "
+          "all."),
     {0}};
 
 static const struct field group_count_fields[] = {
-    F_INT32("total", "All groups, lone pods that use the queue among them."),
-    F_INT32("running", "Groups that hold room."),
-    F_INT32("waiting", "Groups that wait and hold nothing yet."),
+    F_INT32("total", "All groups, including single pods in the queue."),
+    F_INT32("running", "Groups that have room."),
+    F_INT32("waiting", "Groups that wait without room."),
     {0}};
 
 static const struct field pod_count_fields[] = {
-    F_INT32("pending", "Pods that do not run yet."),        F_INT32("running", "Pods that run."),
-    F_INT32("succeeded", "Pods that ended well."),          F_INT32("failed", "Pods that failed."),
-    F_INT32("unknown", "Pods whose node does not answer."), {0}};
+    F_INT32("pending", "Pods not running yet."),           F_INT32("running", "Running pods."),
+    F_INT32("succeeded", "Pods that succeeded."),          F_INT32("failed", "Pods that failed."),
+    F_INT32("unknown", "Pods whose node is unreachable."), {0}};
 
 static const struct field status_fields[] = {
-    F_MAP(FIELD_QUANTITY, "allocated", "What groups of the queue hold."),
+    F_MAP(FIELD_QUANTITY, "allocated", "Resources held by the queue's groups."),
     F_CONDITIONS(condition_fields, "QueueClosed, ResourcePressure.", KEYED_BY("type")),
     F_OBJ("podGroups", group_count_fields, "How many groups."),
     F_OBJ("pods", pod_count_fields, "How many pods."),
@@ -57,7 +58,8 @@ static const struct field status_fields[] = {
 static const struct field fields[] = {
     F_SPEC(spec_fields, DEFAULT("{}")), F_STATUS(status_fields), {0}};
 
-/* What was there before stays as it is: else nothing of the queue could be written any more. */
+/* Unchanged entries are not checked again: otherwise an invalid stored one would block every
+ * write. */
 static void check_quota(const struct json *quota, const struct json *old, struct err *err)
 {
     const struct field_path spec = {.name = "spec"};
@@ -130,12 +132,12 @@ static const struct column columns[] = {
     COLUMN("Closed", "boolean", "Nothing new starts.", .path = ".spec.closed"),
     COLUMN("Quota", "string", "What it may hold.", .path = ".spec.quota.requests",
            .render = render_quota),
-    COLUMN("Allocated", "string", "What it holds.", .path = ".status.allocated",
+    COLUMN("Allocated", "string", "Its capacity.", .path = ".status.allocated",
            .render = render_allocated),
     COLUMN("Running", "integer", "Groups that run.", .path = ".status.podGroups.running"),
     COLUMN("Waiting", "integer", "Groups that wait.", .path = ".status.podGroups.waiting"),
     COLUMN_AGE,
-    COLUMN("Preemptible", "boolean", "Whether others may take its room.", .priority = 1,
+    COLUMN("Preemptible", "boolean", "Whether its groups may be preempted.", .priority = 1,
            .path = ".spec.preemptible"),
     COLUMN("MaxDuration", "string", "How long a group may run.", .priority = 1,
            .path = ".spec.maxDuration"),
@@ -148,7 +150,7 @@ const struct kind kind_queue = {
     .namespaced = true,
     .has_status = true,
     .custom = true,
-    .doc = "Queue is a share of the cluster, in which groups of pods wait their turn.",
+    .doc = "Queue is a share of the cluster in which pod groups wait their turn.",
     .fields = fields,
     .columns = columns,
     .validate = validate,

@@ -1,19 +1,20 @@
 /*
- * kind_refused.c - kinds of a cluster that nobody here acts on: Deployments and their like.
+ * kind_refused.c - kinds of a cluster that have no controller here: Deployments and the like.
  *
- * Clients take it for granted that they are served (`kubectl apply --prune` lists every one of
- * them), so they can be listed, watched and deleted, and are always empty: making one is refused
- * with a sentence, for a Deployment that never gets a pod would be a lie. Their fields are not
- * described: what is refused needs no checking.
+ * Clients expect them to be served (`kubectl apply --prune` lists every one), so they can be
+ * listed, watched and deleted, and are always empty. Creating one is refused with an explanation,
+ * because a Deployment that never gets a pod would be misleading. Their fields are not described,
+ * since there is nothing to validate.
  *
- * MachineAccess is a name in Roles (server/machine_access.h). It is among them so that clients find
- * its group: `kubectl auth can-i use machineaccess/hostpath` asks about another one else.
+ * MachineAccess is a resource named in Roles (server/machine_access.h). It is here so that clients
+ * find its group: without it `kubectl auth can-i use machineaccess/hostpath` would ask about the
+ * wrong one.
  */
 #include "api/columns.h"
 
 static const struct field fields[] = {
-    {.name = "spec", .type = FIELD_ANY, .number = 2, .doc = "What would be wanted."},
-    {.name = "status", .type = FIELD_ANY, .number = 3, .doc = "What would be."},
+    {.name = "spec", .type = FIELD_ANY, .number = 2, .doc = "Desired state."},
+    {.name = "status", .type = FIELD_ANY, .number = 3, .doc = "Observed state."},
     {0}};
 
 static const struct column columns[] = {COLUMN_NAME, COLUMN_AGE, {0}};
@@ -43,6 +44,6 @@ REFUSED(kind_daemon_set, "apps", "v1", "DaemonSet", "daemonsets", "daemonset", S
 REFUSED(kind_ingress, "networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", SHORT("ing"));
 REFUSED(kind_machine_access, "muster.dev", "v1", "MachineAccess", "machineaccess", "machineaccess",
         .short_names = NULL);
-/* What kubectl 1.20 asks for. */
+/* Used by kubectl 1.20. */
 REFUSED(kind_ingress_beta, "extensions", "v1beta1", "Ingress", "ingresses", "ingress",
         .stored_as = &kind_ingress);

@@ -1,4 +1,4 @@
-/* kind_resource_quota.c - ResourceQuota: how much a namespace may hold. Enforced by the server. */
+/* kind_resource_quota.c - ResourceQuota: limits on a namespace's total. Enforced by the server. */
 #include <string.h>
 
 #include "api/columns.h"
@@ -16,21 +16,21 @@ static const struct field scope_fields[] = {
     {0}};
 
 static const struct field scope_selector_fields[] = {
-    F_OBJS("matchExpressions", scope_fields, "Scopes, all to be met.", P(1)), {0}};
+    F_OBJS("matchExpressions", scope_fields, "Scopes, all of which must match.", P(1)), {0}};
 
 static const struct field spec_fields[] = {
     F_MAP(FIELD_QUANTITY, "hard",
-          "The most there may be: pods, requests.cpu, limits.memory, requests.nvidia.com/gpu, "
-          "services, count/RESOURCE.GROUP and others.",
+          "Maximum totals: pods, requests.cpu, limits.memory, requests.nvidia.com/gpu, services, "
+          "count/RESOURCE.GROUP and others.",
           P(1)),
-    F_STRS("scopes", "Only objects of these scopes count. Kept, not applied.", P(2)),
+    F_STRS("scopes", "Only objects of these scopes count. Stored but not applied.", P(2)),
     F_OBJ("scopeSelector", scope_selector_fields,
-          "Only objects of these scopes count. Kept, not applied.", P(3)),
+          "Only objects of these scopes count. Stored but not applied.", P(3)),
     {0}};
 
 static const struct field status_fields[] = {
-    F_MAP(FIELD_QUANTITY, "hard", "What is enforced.", P(1)),
-    F_MAP(FIELD_QUANTITY, "used", "What there is.", P(2)),
+    F_MAP(FIELD_QUANTITY, "hard", "Enforced limits.", P(1)),
+    F_MAP(FIELD_QUANTITY, "used", "Current usage.", P(2)),
     {0}};
 
 static const struct field fields[] = {
@@ -83,8 +83,8 @@ static struct json *render_limits(struct arena *a, const struct json *quota, int
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    COLUMN("Request", "string", "Used of allowed.", .render = render_requests),
-    COLUMN("Limit", "string", "Limits used of allowed.", .render = render_limits),
+    COLUMN("Request", "string", "Used out of allowed.", .render = render_requests),
+    COLUMN("Limit", "string", "Limits used out of allowed.", .render = render_limits),
     COLUMN_AGE,
     {0}};
 
@@ -93,7 +93,7 @@ const struct kind kind_resource_quota = {
     .short_names = (const char *const[]){"quota", NULL},
     .namespaced = true,
     .has_status = true,
-    .doc = "ResourceQuota limits what a namespace may hold.",
+    .doc = "ResourceQuota limits the total of a namespace.",
     .fields = fields,
     .columns = columns,
     .validate = validate};

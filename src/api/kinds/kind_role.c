@@ -1,5 +1,5 @@
-/* kind_role.c - Role and ClusterRole (rbac.authorization.k8s.io/v1): what may be done. Rules only
- * allow; what no rule allows is refused. */
+/* kind_role.c - Role and ClusterRole (rbac.authorization.k8s.io/v1): sets of permissions. Rules
+ * only allow; anything not allowed by a rule is refused. */
 
 #include "api/columns.h"
 #include "api/field_macros.h"
@@ -8,25 +8,25 @@
 
 static const struct field rule_fields[] = {
     F_STRS("verbs",
-           "What may be done: get, list, watch, create, update, patch, delete, "
-           "deletecollection, or * for all.",
+           "Allowed verbs: get, list, watch, create, update, patch, delete, deletecollection, or * "
+           "for all.",
            P(1)),
     F_STRS("apiGroups", "Groups of the resources: \"\" is the core group, * all of them.", P(2)),
     F_STRS("resources", "Resources by plural name: pods, pods/exec, pods/*, */status or *.", P(3)),
     F_STRS("resourceNames", "Only objects of these names. Empty: all of them.", P(4)),
-    F_STRS("nonResourceURLs", "Paths that are no resources; in ClusterRoles only.", P(5)),
+    F_STRS("nonResourceURLs", "Non-resource paths; in ClusterRoles only.", P(5)),
     {0}};
 
-static const struct field fields[] = {F_OBJS("rules", rule_fields, "What this role allows.", P(2)),
+static const struct field fields[] = {F_OBJS("rules", rule_fields, "Rules of this role.", P(2)),
                                       {0}};
 
 static const struct field aggregation_fields[] = {
     F_OBJS("clusterRoleSelectors", label_selector_fields, "Labels of the other roles.", P(1)), {0}};
 
 static const struct field cluster_fields[] = {
-    F_OBJS("rules", rule_fields, "What this role allows.", P(2)),
+    F_OBJS("rules", rule_fields, "Rules of this role.", P(2)),
     F_OBJ("aggregationRule", aggregation_fields,
-          "Kept, but rules of other roles are not put together here.", P(3)),
+          "Stored, but rules of other roles are not aggregated here.", P(3)),
     {0}};
 
 static void check_rule(const struct json *rule, const struct field_path *at, bool cluster,
@@ -90,7 +90,7 @@ const struct kind kind_role = {RBAC,
                                .singular = "role",
                                .namespaced = true,
                                .collected = true,
-                               .doc = "Role says what may be done in its namespace.",
+                               .doc = "Role grants permissions in its namespace.",
                                .fields = fields,
                                .columns = columns,
                                .validate = validate};
@@ -100,8 +100,8 @@ const struct kind kind_cluster_role = {
     .name = "ClusterRole",
     .plural = "clusterroles",
     .singular = "clusterrole",
-    .doc = "ClusterRole says what may be done in the whole cluster, or wherever a RoleBinding "
-           "grants it.",
+    .doc =
+        "ClusterRole grants permissions in the whole cluster, or where a RoleBinding refers to it.",
     .fields = cluster_fields,
     .columns = columns,
     .validate = validate_cluster};

@@ -1,5 +1,5 @@
-/* kind_role_binding.c - RoleBinding and ClusterRoleBinding: who has a role. The role may be
- * missing: a binding to it allows nothing until it is there. */
+/* kind_role_binding.c - RoleBinding and ClusterRoleBinding: grant a role to subjects. The role may
+ * be missing: until it exists the binding allows nothing. */
 #include <string.h>
 
 #include "api/columns.h"
@@ -17,7 +17,7 @@ static const struct field subject_fields[] = {
     F_STR("kind", "ServiceAccount, User or Group.", PZ(1), REQUIRED, ONE_OF(subject_kinds)),
     F_STR("apiGroup", "\"\" for a ServiceAccount, else " RBAC_GROUP ".", P(2)),
     F_STR("name", "Name of the subject.", PZ(3), .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
-    F_STR("namespace", "Of a ServiceAccount: its namespace.", P(4)),
+    F_STR("namespace", "Namespace of a ServiceAccount.", P(4)),
     {0}};
 
 static const struct field ref_fields[] = {
@@ -27,8 +27,8 @@ static const struct field ref_fields[] = {
     {0}};
 
 static const struct field fields[] = {
-    F_OBJS("subjects", subject_fields, "Who gets the role.", P(2)),
-    F_OBJ("roleRef", ref_fields, "The role; it cannot change: delete the binding and make another.",
+    F_OBJS("subjects", subject_fields, "Subjects that get the role.", P(2)),
+    F_OBJ("roleRef", ref_fields, "The role. Immutable: delete the binding and create another.",
           P(3), .flags = FIELD_REQUIRED | FIELD_IMMUTABLE),
     {0}};
 

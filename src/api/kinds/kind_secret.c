@@ -1,4 +1,4 @@
-/* kind_secret.c - Secret. stringData is for writing only: it is moved into data. */
+/* kind_secret.c - Secret. stringData is write-only: it is moved into data. */
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/rules/data_keys.h"
@@ -6,11 +6,10 @@
 
 static const struct field fields[] = {
     F_MAP(FIELD_BYTES, "data", "Keys and their values, in base64.", P(2)),
-    F_STR_MAP("stringData",
-              "Keys and their values as text; merged into data when written, never read back.",
+    F_STR_MAP("stringData", "Keys and values as text; merged into data on write, never returned.",
               P(4)),
     F_STR("type", "What the secret is for.", P(3), .flags = FIELD_IMMUTABLE, DEFAULT("\"Opaque\"")),
-    F_BOOL("immutable", "True: the data may not change any more.", PZ(5)),
+    F_BOOL("immutable", "Whether the data can no longer change.", PZ(5)),
     {0}};
 
 static void set_defaults(struct arena *a, struct json *secret)
@@ -42,8 +41,7 @@ static void warn(const struct json *secret, void (*say)(void *arg, const char *t
 {
     if (json_string_is(json_get(secret, "type"), "kubernetes.io/service-account-token") &&
         !json_at(secret, "data", "token"))
-        say(arg, "type: no token is put into such a Secret here: `kubectl create token NAME` makes "
-                 "one");
+        say(arg, "type: such a Secret gets no token here: use `kubectl create token NAME`");
 }
 
 static struct json *render_data(struct arena *a, const struct json *object, int64_t now_ms)
@@ -62,7 +60,7 @@ static const struct column columns[] = {
 const struct kind kind_secret = {KIND_NAMES("", "v1", "Secret", "secrets", "secret"),
                                  .namespaced = true,
                                  .collected = true,
-                                 .doc = "Secret holds passwords, keys and the like for pods.",
+                                 .doc = "Secret holds passwords, keys and similar data for pods.",
                                  .fields = fields,
                                  .columns = columns,
                                  .validate = validate,

@@ -1,5 +1,4 @@
-/* kind_service.c - Service. Job replicas get a headless one each; cluster addresses are not given
- * out. */
+/* kind_service.c - Service. Each job replica gets a headless one; cluster IPs are not allocated. */
 
 #include "api/columns.h"
 #include "api/field_macros.h"
@@ -11,27 +10,27 @@ static const char *const types[] = {"ClusterIP", "ExternalName", "LoadBalancer",
 static const char *const protocols[] = {"TCP", "UDP", "SCTP", NULL};
 static const char *const affinities[] = {"ClientIP", "None", NULL};
 
-#define HERE_ONLY "a service is reached on this machine only, by its name and its pods' addresses"
+#define HERE_ONLY                                                                                  \
+    "a Service can be reached on this machine only, by its name and its pods' addresses"
 
 static const struct field port_fields[] = {
     F_STR("name", "Name of the port.", P(1), .flags = FIELD_DNS_LABEL),
     F_INT32("port", "Port of the service.", PZ(3), REQUIRED, BETWEEN(1, 65535)),
-    F_PORT("targetPort", "Port of the pods, by number or name; the same as port when not given.",
-           P(4)),
+    F_PORT("targetPort", "Port of the pods, by number or name; same as port by default.", P(4)),
     F_STR("protocol", "TCP, UDP or SCTP.", P(2), ONE_OF(protocols), DEFAULT("\"TCP\"")),
     F_INT32("nodePort", "Port on every node.", P(5), IGNORED(HERE_ONLY)),
     F_STR("appProtocol", "Protocol spoken on the port.", PZ(6)),
     {0}};
 
 static const struct field client_ip_fields[] = {
-    F_INT32("timeoutSeconds", "How long a client keeps its pod.", PZ(1)), {0}};
+    F_INT32("timeoutSeconds", "How long a client stays with its pod.", PZ(1)), {0}};
 
 static const struct field affinity_config_fields[] = {
     F_OBJ("clientIP", client_ip_fields, "By the client's address.", P(1)), {0}};
 
 static const struct field balancer_port_fields[] = {F_INT32("port", "The port.", PZ(1), REQUIRED),
                                                     F_STR("protocol", "TCP, UDP or SCTP.", PZ(2)),
-                                                    F_STR("error", "What is wrong.", PZ(3)),
+                                                    F_STR("error", "The problem.", PZ(3)),
                                                     {0}};
 
 static const struct field ingress_fields[] = {F_STR("ip", "Address.", P(1)),
@@ -41,25 +40,24 @@ static const struct field ingress_fields[] = {F_STR("ip", "Address.", P(1)),
                                               {0}};
 
 static const struct field balancer_fields[] = {
-    F_OBJS("ingress", ingress_fields, "Where it is reached.", P(1)), {0}};
+    F_OBJS("ingress", ingress_fields, "Its addresses.", P(1)), {0}};
 
 static const struct field status_fields[] = {
     F_OBJ("loadBalancer", balancer_fields, "The load balancer.", P(1), .flags = FIELD_KEEP_UNKNOWN),
-    F_CONDITIONS(meta_condition_fields, "What is to be said of it.", P(2), MERGED_BY("type")),
+    F_CONDITIONS(meta_condition_fields, "Its conditions.", P(2), MERGED_BY("type")),
     {0}};
 
 static const struct field spec_fields[] = {
     F_STR_MAP("selector", "Labels of the pods behind the service.", P(2), .flags = FIELD_LABELS),
     F_OBJS("ports", port_fields, "Ports of the service.", P(1), .flags = FIELD_KEEP_UNKNOWN,
            MERGED_BY("port"), .merge_key_2 = "protocol"),
-    F_STR("clusterIP", "Address of the service; None for one without (names resolve to the pods).",
-          P(3)),
+    F_STR("clusterIP",
+          "Address of the service; None for a headless one (its name resolves to the pods).", P(3)),
     F_STRS("clusterIPs", "Addresses of the service.", P(18)),
-    F_STR("type", "How the service is made known.", P(4), ONE_OF(types), DEFAULT("\"ClusterIP\"")),
-    F_STR("sessionAffinity", "Whether a client keeps its pod.", P(7), ONE_OF(affinities),
+    F_STR("type", "How the service is exposed.", P(4), ONE_OF(types), DEFAULT("\"ClusterIP\"")),
+    F_STR("sessionAffinity", "Whether a client stays with its pod.", P(7), ONE_OF(affinities),
           DEFAULT("\"None\"")),
-    F_BOOL("publishNotReadyAddresses",
-           "Whether pods that are not ready are behind the service too.", P(13)),
+    F_BOOL("publishNotReadyAddresses", "Whether pods that are not ready are included.", P(13)),
     F_STR("externalName", "Name an ExternalName service stands for.", P(10)),
     F_STRS("externalIPs", "More addresses the service answers on.", P(5), IGNORED(HERE_ONLY)),
     F_STR("internalTrafficPolicy", "Cluster or Local.", PZ(22), DEFAULT("\"Cluster\"")),
@@ -67,14 +65,15 @@ static const struct field spec_fields[] = {
     F_STRS("ipFamilies", "IPv4, IPv6 or both.", P(19)),
     F_STR("ipFamilyPolicy", "Whether one or both are wanted.", PZ(17)),
     F_STR("trafficDistribution", "Which pods are preferred.", PZ(23)),
-    F_OBJ("sessionAffinityConfig", affinity_config_fields, "How a client keeps its pod.", P(14)),
+    F_OBJ("sessionAffinityConfig", affinity_config_fields, "How a client stays with its pod.",
+          P(14)),
     F_STR("loadBalancerIP", "Address of the load balancer.", P(8), IGNORED(HERE_ONLY)),
-    F_STR("loadBalancerClass", "Which load balancer is meant.", PZ(21), IGNORED(HERE_ONLY)),
+    F_STR("loadBalancerClass", "Class of the load balancer.", PZ(21), IGNORED(HERE_ONLY)),
     F_STRS("loadBalancerSourceRanges", "Addresses that may use the load balancer.", P(9),
            IGNORED(HERE_ONLY)),
     F_BOOL("allocateLoadBalancerNodePorts", "Whether a load balancer needs ports of nodes.",
            PZ(20)),
-    F_INT32("healthCheckNodePort", "Port asked for health.", P(12)),
+    F_INT32("healthCheckNodePort", "Port for health checks.", P(12)),
     {0}};
 
 static const struct field fields[] = {
@@ -117,7 +116,7 @@ static void check_ports(const struct json *spec, const struct field_path *at, st
         }
 }
 
-/* Whoever has the address goes on using it. */
+/* Clients that know the address keep using it. */
 static void check_address(const struct json *spec, const struct json *old, struct err *err)
 {
     const struct field_path at = {.name = "spec"};
@@ -149,7 +148,7 @@ static void warn(const struct json *service, void (*say)(void *arg, const char *
     const struct json *type = json_at(service, "spec", "type");
 
     if (json_string_is(type, "LoadBalancer") || json_string_is(type, "NodePort"))
-        say(arg, "spec.type is not carried out here: " HERE_ONLY);
+        say(arg, "spec.type has no effect here: " HERE_ONLY);
 }
 
 static struct json *render_cluster_ip(struct arena *a, const struct json *service, int64_t now_ms)
@@ -199,7 +198,7 @@ static struct json *render_selector(struct arena *a, const struct json *service,
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    COLUMN("Type", "string", "How it is made known.", .path = ".spec.type"),
+    COLUMN("Type", "string", "How it is exposed.", .path = ".spec.type"),
     COLUMN("Cluster-IP", "string", "Address.", .render = render_cluster_ip),
     COLUMN("External-IP", "string", "Addresses outside the cluster.", .render = render_external_ip),
     COLUMN("Port(s)", "string", "Ports.", .render = render_ports),

@@ -1,4 +1,4 @@
-/* kind_service_account.c - ServiceAccount: who a pod is when it asks the API. */
+/* kind_service_account.c - ServiceAccount: a pod's identity towards the API. */
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/kinds/pod_parts.h"
@@ -30,6 +30,6 @@ const struct kind kind_service_account = {
     .short_names = (const char *const[]){"sa", NULL},
     .namespaced = true,
     .collected = true,
-    .doc = "ServiceAccount is who a pod is when it asks the API; Roles say what it may do.",
+    .doc = "ServiceAccount is the identity of pods towards the API; Roles grant it permissions.",
     .fields = fields,
     .columns = columns};

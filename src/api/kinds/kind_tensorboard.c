@@ -1,5 +1,4 @@
-/* kind_tensorboard.c - the table of TensorBoard. Its spec is the one jobs have too (job_fields.c).
- */
+/* kind_tensorboard.c - the table of TensorBoard. Jobs embed the same spec (job_fields.c). */
 #include "api/field_macros.h"
 #include "api/kinds/app_fields.h"
 #include "api/kinds/job_fields.h"

@@ -1,4 +1,4 @@
-/* kinds.c - the one list of kinds, and finding one in it. */
+/* kinds.c - the one list of kinds, and lookups in it. */
 #include <string.h>
 
 #include "api/kind.h"

@@ -21,7 +21,8 @@ static const struct field selector_requirement_fields[] = {
 
 const struct field label_selector_fields[] = {
     F_STR_MAP("matchLabels", "Labels that must be equal.", P(1), .flags = FIELD_LABELS),
-    F_OBJS("matchExpressions", selector_requirement_fields, "Requirements, all to be met.", P(2),
+    F_OBJS("matchExpressions", selector_requirement_fields,
+           "Requirements, all of which must be met.", P(2),
            .schema_name = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement"),
     {0}};
 
@@ -47,51 +48,50 @@ const struct field node_selector_fields[] = {F_OBJS("nodeSelectorTerms", node_te
                                              {0}};
 
 static const struct field preferred_node_fields[] = {
-    F_INT32("weight", "How much it counts, 1 to 100.", PZ(1), REQUIRED, BETWEEN(1, 100)),
-    F_OBJ("preference", node_term_fields, "What is preferred.", P(2), REQUIRED,
+    F_INT32("weight", "Weight, 1 to 100.", PZ(1), REQUIRED, BETWEEN(1, 100)),
+    F_OBJ("preference", node_term_fields, "The preference.", P(2), REQUIRED,
           CORE_TYPE("NodeSelectorTerm")),
     {0}};
 
 static const struct field node_affinity_fields[] = {
     F_OBJ("requiredDuringSchedulingIgnoredDuringExecution", node_selector_fields,
-          "What a node must have.", P(1), CORE_TYPE("NodeSelector")),
+          "Required properties of a node.", P(1), CORE_TYPE("NodeSelector")),
     F_OBJS("preferredDuringSchedulingIgnoredDuringExecution", preferred_node_fields,
-           "What a node should have.", P(2), CORE_TYPE("PreferredSchedulingTerm")),
+           "Preferred properties of a node.", P(2), CORE_TYPE("PreferredSchedulingTerm")),
     {0}};
 
 /* --- other pods ----------------------------------------------------------------------------- */
 
 static const struct field pod_term_fields[] = {
-    F_OBJ("labelSelector", label_selector_fields, "Pods that are meant.", P(1),
-          LABEL_SELECTOR_TYPE),
+    F_OBJ("labelSelector", label_selector_fields, "Pods it refers to.", P(1), LABEL_SELECTOR_TYPE),
     F_STRS("matchLabelKeys", "Labels in which the pods equal this one.", P(5),
-           IGNORED("the selector alone counts")),
+           IGNORED("only the selector counts")),
     F_STRS("mismatchLabelKeys", "Labels in which the pods differ from this one.", P(6),
-           IGNORED("the selector alone counts")),
-    F_OBJ("namespaceSelector", label_selector_fields, "Namespaces that are meant.", P(4),
+           IGNORED("only the selector counts")),
+    F_OBJ("namespaceSelector", label_selector_fields, "Namespaces it refers to.", P(4),
           LABEL_SELECTOR_TYPE),
-    F_STRS("namespaces", "Namespaces that are meant; the pod's own when not given.", P(2)),
-    F_STR("topologyKey", "Node label whose equal values count as one place.", PZ(3), REQUIRED),
+    F_STRS("namespaces", "Namespaces it refers to; the pod's own by default.", P(2)),
+    F_STR("topologyKey", "Node label that defines a topology domain.", PZ(3), REQUIRED),
     {0}};
 
 static const struct field weighted_pod_term_fields[] = {
-    F_INT32("weight", "How much it counts, 1 to 100.", PZ(1), REQUIRED, BETWEEN(1, 100)),
-    F_OBJ("podAffinityTerm", pod_term_fields, "What is preferred.", P(2), REQUIRED,
+    F_INT32("weight", "Weight, 1 to 100.", PZ(1), REQUIRED, BETWEEN(1, 100)),
+    F_OBJ("podAffinityTerm", pod_term_fields, "The preference.", P(2), REQUIRED,
           CORE_TYPE("PodAffinityTerm")),
     {0}};
 
 static const struct field pod_affinity_fields[] = {
-    F_OBJS("requiredDuringSchedulingIgnoredDuringExecution", pod_term_fields, "What must hold.",
+    F_OBJS("requiredDuringSchedulingIgnoredDuringExecution", pod_term_fields, "Preconditions.",
            P(1), CORE_TYPE("PodAffinityTerm")),
     F_OBJS("preferredDuringSchedulingIgnoredDuringExecution", weighted_pod_term_fields,
-           "What should hold.", P(2), CORE_TYPE("WeightedPodAffinityTerm")),
+           "Preferred terms.", P(2), CORE_TYPE("WeightedPodAffinityTerm")),
     {0}};
 
 const struct field affinity_fields[] = {
     F_OBJ("nodeAffinity", node_affinity_fields, "Nodes wanted.", P(1), CORE_TYPE("NodeAffinity")),
-    F_OBJ("podAffinity", pod_affinity_fields, "Pods to be near to.", P(2),
+    F_OBJ("podAffinity", pod_affinity_fields, "Pods to be placed near.", P(2),
           CORE_TYPE("PodAffinity")),
-    F_OBJ("podAntiAffinity", pod_affinity_fields, "Pods to be away from.", P(3),
+    F_OBJ("podAntiAffinity", pod_affinity_fields, "Pods to be placed away from.", P(3),
           CORE_TYPE("PodAntiAffinity")),
     {0}};
 
@@ -100,23 +100,22 @@ const struct field toleration_fields[] = {
     F_STR("operator", "Exists or Equal.", P(2), ONE_OF(toleration_operators)),
     F_STR("value", "Taint value that is tolerated.", P(3)),
     F_STR("effect", "Taint effect that is tolerated; all when empty.", P(4), ONE_OF(effects)),
-    F_INT64(
-        "tolerationSeconds", "How long a NoExecute taint is tolerated.", PZ(5),
-        IGNORED("taints keep new pods away and end none that run; pods of a lost node are given "
-                "up when the node is")),
+    F_INT64("tolerationSeconds", "How long a NoExecute taint is tolerated.", PZ(5),
+            IGNORED("taints repel new pods and end no running ones; pods of a lost node are given "
+                    "up with the node")),
     {0}};
 
 const struct field spread_fields[] = {
-    F_STR("topologyKey", "Node label whose equal values count as one place.", PZ(2), REQUIRED),
-    F_INT32("maxSkew", "How unequal the places may be.", PZ(1), REQUIRED, AT_LEAST(1)),
+    F_STR("topologyKey", "Node label that defines a topology domain.", PZ(2), REQUIRED),
+    F_INT32("maxSkew", "Maximum difference between domains.", PZ(1), REQUIRED, AT_LEAST(1)),
     F_STR("whenUnsatisfiable", "DoNotSchedule or ScheduleAnyway.", PZ(3), REQUIRED,
           ONE_OF(spread_actions)),
     F_OBJ("labelSelector", label_selector_fields, "Pods that are counted.", P(4),
           LABEL_SELECTOR_TYPE),
     F_STRS("matchLabelKeys", "Labels in which the pods equal this one.", P(8),
-           IGNORED("the selector alone counts")),
-    F_INT32("minDomains", "The least number of places.", PZ(5),
-            IGNORED("places are counted as they are"), AT_LEAST(1)),
+           IGNORED("only the selector counts")),
+    F_INT32("minDomains", "Minimum number of domains.", PZ(5),
+            IGNORED("domains are counted as they are"), AT_LEAST(1)),
     F_STR("nodeAffinityPolicy", "Whether nodes that do not fit count.", PZ(6),
           IGNORED("all nodes count"), ONE_OF(honour)),
     F_STR("nodeTaintsPolicy", "Whether tainted nodes count.", PZ(7), IGNORED("all nodes count"),

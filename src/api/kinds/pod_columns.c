@@ -1,5 +1,5 @@
-/* pod_columns.c - one pass over a pod's container states gives READY, STATUS and RESTARTS, by the
- * rules of the real server, so that scripts that read them keep working. */
+/* pod_columns.c - derives READY, STATUS and RESTARTS from a pod's container states in one pass, by
+ * the real server's rules, so that scripts that parse them keep working. */
 #include "api/kinds/pod_columns.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ static bool is_restartable(const struct json *spec, const char *name)
     return json_string_is(json_get(c, "restartPolicy"), "Always");
 }
 
-/* What one init container says. True: initialization has come no further than this one. */
+/* Adds one init container. True: initialization has not got past this one. */
 static bool look_at_init(struct summary *s, const struct json *spec, const struct json *status,
                          size_t index)
 {
@@ -100,7 +100,8 @@ static bool look_at_inits(struct summary *s, const struct json *pod)
     return true;
 }
 
-/* The real server walks from the last container to the first, so the first one's reason counts. */
+/* As on the real server, the last container is visited first, so that the first one's reason
+ * wins. */
 static void look_at_containers(struct summary *s, const struct json *pod)
 {
     bool running = false, reason_set = false;
@@ -219,16 +220,16 @@ static struct json *render_gates(struct arena *a, const struct json *pod, int64_
 
 const struct column pod_columns[] = {
     COLUMN_NAME,
-    COLUMN("Ready", "string", "Containers that are ready, of all.", .render = render_ready),
-    COLUMN("Status", "string", "Phase of the pod, or what is special about it.",
+    COLUMN("Ready", "string", "Ready containers out of all.", .render = render_ready),
+    COLUMN("Status", "string", "Phase of the pod, or a more specific state.",
            .path = ".status.phase", .render = render_status),
-    COLUMN("Restarts", "string", "How often containers were started again, and when last.",
+    COLUMN("Restarts", "string", "How often containers were restarted, and when last.",
            .render = render_restarts),
     COLUMN_AGE,
     COLUMN("IP", "string", "Address.", .priority = 1, .render = render_ip),
     COLUMN("Node", "string", "Node.", .priority = 1, .render = render_node),
-    COLUMN("Nominated Node", "string", "Node being cleared for the pod.", .priority = 1,
-           .render = render_nominated),
-    COLUMN("Readiness Gates", "string", "Readiness gates that are met, of all.", .priority = 1,
+    COLUMN("Nominated Node", "string", "Node on which pods are being preempted for it.",
+           .priority = 1, .render = render_nominated),
+    COLUMN("Readiness Gates", "string", "Met readiness gates out of all.", .priority = 1,
            .render = render_gates),
     {0}};

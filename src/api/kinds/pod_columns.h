@@ -1,4 +1,4 @@
-/* pod_columns.h - what `kubectl get pods` prints. */
+/* pod_columns.h - the columns of `kubectl get pods`. */
 #ifndef MUSTER_API_POD_COLUMNS_H
 #define MUSTER_API_POD_COLUMNS_H
 

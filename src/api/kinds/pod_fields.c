@@ -1,13 +1,13 @@
 /*
- * pod_fields.c - what a pod is made of, put together from the tables of its parts. Pods and the
- * templates in jobs share it. image is not required: host processes do not use it.
+ * pod_fields.c - a pod's fields, assembled from the tables of its parts. Shared by pods and the
+ * templates in jobs. image is not required: host processes do not use it.
  */
 #include "api/kinds/pod_fields.h"
 
 #include "api/field_macros.h"
 #include "api/kinds/pod_parts.h"
 
-#define OWN_NAMES "names are resolved as on the machine, services' before"
+#define OWN_NAMES "names are resolved as on the machine, after those of Services"
 #define NO_DOMAIN "pods have no domain"
 
 static const char *const restart_policies[] = {"Always", "Never", "OnFailure", NULL};
@@ -21,14 +21,15 @@ static const char *const change_policies[] = {"Always", "OnRootMismatch", NULL};
 static const char *const selinux_policies[] = {"MountOption", "Recursive", NULL};
 
 #define GENERATION(n)                                                                              \
-    F_INT64("observedGeneration", "The metadata.generation the condition was made from.", P(n))
-#define PROBE_TIME(n) F_TIME("lastProbeTime", "When the condition was last looked at.", P(n))
+    F_INT64("observedGeneration", "The metadata.generation the condition is based on.", P(n))
+#define PROBE_TIME(n) F_TIME("lastProbeTime", "When the condition was last checked.", P(n))
 
-const struct field condition_fields[] = {F_CONDITION(4, 5, 6),
-                                         PROBE_TIME(0),
-                                         F_TIME("lastHeartbeatTime", "When news last came."),
-                                         GENERATION(3),
-                                         {0}};
+const struct field condition_fields[] = {
+    F_CONDITION(4, 5, 6),
+    PROBE_TIME(0),
+    F_TIME("lastHeartbeatTime", "When the node last reported."),
+    GENERATION(3),
+    {0}};
 
 const struct field pod_condition_fields[] = {
     F_CONDITION(4, 5, 6), PROBE_TIME(3), GENERATION(7), {0}};
@@ -46,8 +47,8 @@ static const struct field pod_security_fields[] = {
     F_BOOL("runAsNonRoot", "Whether running as root is refused.", PZ(3)),
     F_INT64("fsGroup", "Group that owns the volumes.", PZ(5), AT_LEAST(0)),
     F_STR("fsGroupChangePolicy", "When the owner of volumes is changed.", PZ(9),
-          ONE_OF(change_policies), IGNORED("files that are in a volume keep their group")),
-    F_LIST(FIELD_INT64, "supplementalGroups", "More groups of the processes.", P(4)),
+          ONE_OF(change_policies), IGNORED("existing files in a volume keep their group")),
+    F_LIST(FIELD_INT64, "supplementalGroups", "Additional groups of the processes.", P(4)),
     F_STR("supplementalGroupsPolicy", "Whether groups of the image count too.", PZ(12),
           ONE_OF(group_policies), NATURAL("Merge"),
           IGNORED("groups of the machine's user count too")),
@@ -55,7 +56,7 @@ static const struct field pod_security_fields[] = {
           IGNORED(NO_SELINUX), CORE_TYPE("SELinuxOptions")),
     F_STR("seLinuxChangePolicy", "How volumes get the SELinux context.", PZ(13),
           ONE_OF(selinux_policies), IGNORED(NO_SELINUX)),
-    F_OBJ("seccompProfile", profile_fields, "System calls allowed.", P(10),
+    F_OBJ("seccompProfile", profile_fields, "Allowed system calls.", P(10),
           CORE_TYPE("SeccompProfile")),
     F_OBJ("appArmorProfile", profile_fields, "AppArmor profile of all containers.", P(11),
           IGNORED(NO_APPARMOR), CORE_TYPE("AppArmorProfile")),
@@ -78,7 +79,7 @@ static const struct field dns_option_fields[] = {
 
 static const struct field dns_config_fields[] = {
     F_STRS("nameservers", "Addresses of name servers.", P(1)),
-    F_STRS("searches", "Domains that are tried.", P(2)),
+    F_STRS("searches", "Search domains.", P(2)),
     F_OBJS("options", dns_option_fields, "Options of the resolver.", P(3),
            CORE_TYPE("PodDNSConfigOption")),
     {0}};
@@ -97,41 +98,40 @@ static const struct field os_fields[] = {F_STR("name", "linux or windows.", PZ(1
 static const struct field pod_claim_fields[] = {
     F_STR("name", "Name of the claim in the pod.", PZ(1), REQUIRED),
     F_STR("resourceClaimName", "A claim of the namespace.", PZ(3)),
-    F_STR("resourceClaimTemplateName", "A template claims are made from.", PZ(4)),
+    F_STR("resourceClaimTemplateName", "Template for claims.", PZ(4)),
     {0}};
 
 /* --- the spec ------------------------------------------------------------------------------- */
 
 const struct field pod_spec_fields[] = {
-    F_OBJS("containers", container_fields, "What runs in the pod, all together.", P(2),
+    F_OBJS("containers", container_fields, "Containers that run together in the pod.", P(2),
            .flags = FIELD_REQUIRED | FIELD_NON_EMPTY, KEYED_BY("name"), CORE_TYPE("Container")),
     F_OBJS("initContainers", container_fields,
-           "What runs before the containers, one after the other.", P(20), KEYED_BY("name"),
+           "Containers that run before the others, one after the other.", P(20), KEYED_BY("name"),
            CORE_TYPE("Container")),
     F_OBJS("ephemeralContainers", ephemeral_container_fields,
-           "Containers added while the pod runs, to look into it.", P(34),
-           IGNORED("none is started; use kubectl exec"), KEYED_BY("name"),
+           "Containers added to a running pod, for debugging.", P(34),
+           IGNORED("none are started; use kubectl exec"), KEYED_BY("name"),
            CORE_TYPE("EphemeralContainer")),
     F_OBJS("volumes", volume_fields, "Storage the containers may mount.", P(1),
            .flags = FIELD_RETAIN_KEYS, KEYED_BY("name"), CORE_TYPE("Volume")),
     F_STR("restartPolicy",
-          "When containers of the pod are started again. Jobs set Never and replace pods.", P(3),
+          "When containers of the pod are restarted. Jobs set Never and replace pods.", P(3),
           ONE_OF(restart_policies), DEFAULT("\"Always\"")),
-    F_INT64("terminationGracePeriodSeconds", "Seconds between the request to end and the end.",
-            PZ(4), AT_LEAST(0), DEFAULT("30")),
+    F_INT64("terminationGracePeriodSeconds", "Grace period in seconds.", PZ(4), AT_LEAST(0),
+            DEFAULT("30")),
     F_INT64("activeDeadlineSeconds", "Seconds the pod may run.", PZ(5), AT_LEAST(1),
-            IGNORED("only a job's runPolicy.activeDeadlineSeconds is")),
+            IGNORED("only a job's runPolicy.activeDeadlineSeconds is enforced")),
     F_STR("dnsPolicy", "How names are resolved.", P(6), ONE_OF(dns_policies), IGNORED(OWN_NAMES),
           DEFAULT("\"ClusterFirst\"")),
-    F_OBJ("dnsConfig", dns_config_fields, "More for the resolver's configuration.", P(26),
+    F_OBJ("dnsConfig", dns_config_fields, "Additional configuration of the resolver.", P(26),
           IGNORED(OWN_NAMES), CORE_TYPE("PodDNSConfig")),
     F_STR_MAP("nodeSelector", "Labels a node must have.", P(7), .flags = FIELD_LABELS),
     F_STR("nodeName", "Node the pod runs on. Set by the scheduler, once.", P(10),
           .flags = FIELD_DNS_NAME),
     F_STR("serviceAccountName", "ServiceAccount the pod acts as.", P(8)),
     F_STR("serviceAccount", "Older spelling of serviceAccountName.", P(9)),
-    F_BOOL("automountServiceAccountToken", "Whether the account's token is put into the pod.",
-           PZ(21)),
+    F_BOOL("automountServiceAccountToken", "Whether the account's token is mounted.", PZ(21)),
     F_BOOL("hostNetwork", "Whether the pod uses the machine's network.", P(11), NATURAL("true"),
            IGNORED("all pods do")),
     F_BOOL("hostPID", "Whether the pod sees the machine's processes.", P(12), NATURAL("true"),
@@ -142,19 +142,19 @@ const struct field pod_spec_fields[] = {
            IGNORED("all pods do")),
     F_BOOL("shareProcessNamespace", "Whether containers see each other's processes.", PZ(27),
            NATURAL("true"), IGNORED("they always do")),
-    F_OBJ("securityContext", pod_security_fields, "Rights of all containers.", P(14), DEFAULT("{}"),
-          CORE_TYPE("PodSecurityContext")),
-    F_OBJS("imagePullSecrets", local_reference_fields, "Secrets used to fetch images.", P(15),
+    F_OBJ("securityContext", pod_security_fields, "Security settings of all containers.", P(14),
+          DEFAULT("{}"), CORE_TYPE("PodSecurityContext")),
+    F_OBJS("imagePullSecrets", local_reference_fields, "Secrets used to pull images.", P(15),
            .event = "ImageNotPulled", MERGED_BY("name"), CORE_TYPE("LocalObjectReference")),
     F_STR("hostname", "Host name of the pod.", P(16), .flags = FIELD_DNS_LABEL),
-    F_STR("hostnameOverride", "Host name of the pod, with its domain, whatever else is said.",
+    F_STR("hostnameOverride", "Host name of the pod with its domain, overriding the others.",
           PZ(41), IGNORED("the name is spec.hostname or the pod's own")),
     F_STR("subdomain", "Domain of the host name.", P(17), .flags = FIELD_DNS_LABEL,
           IGNORED(NO_DOMAIN)),
-    F_BOOL("setHostnameAsFQDN", "Whether the host name holds the domain.", PZ(35),
+    F_BOOL("setHostnameAsFQDN", "Whether the host name includes the domain.", PZ(35),
            IGNORED(NO_DOMAIN)),
     F_OBJS("hostAliases", host_alias_fields, "Lines for the pod's hosts file.", P(23),
-           IGNORED("all pods of a namespace have one hosts file"), MERGED_BY("ip"),
+           IGNORED("all pods of a namespace share one hosts file"), MERGED_BY("ip"),
            CORE_TYPE("HostAlias")),
     F_OBJ("affinity", affinity_fields, "Preferences for nodes and other pods.", P(18),
           CORE_TYPE("Affinity")),
@@ -166,25 +166,25 @@ const struct field pod_spec_fields[] = {
     F_STR("schedulerName", "Scheduler that places the pod.", P(19),
           DEFAULT("\"default-scheduler\"")),
     F_OBJS("schedulingGates", scheduling_gate_fields,
-           "What must be removed before the pod is scheduled.", P(38), MERGED_BY("name"),
+           "Gates that must be removed before the pod is scheduled.", P(38), MERGED_BY("name"),
            CORE_TYPE("PodSchedulingGate")),
     F_STR("priorityClassName", "Class of the pod's priority.", P(24)),
     F_INT32("priority", "The pod's priority.", PZ(25)),
-    F_STR("preemptionPolicy", "Whether the pod may push others out.", PZ(31),
+    F_STR("preemptionPolicy", "Whether the pod may preempt others.", PZ(31),
           ONE_OF(preemption_policies)),
     F_OBJS("readinessGates", gate_fields, "Conditions that must be True for the pod to be ready.",
            P(28), IGNORED("a pod is ready when its containers are"), CORE_TYPE("PodReadinessGate")),
     F_STR("runtimeClassName", "What runs the containers.", PZ(29),
           IGNORED("containers are processes of this machine")),
     F_BOOL("enableServiceLinks", "Whether services become environment variables.", PZ(30),
-           NATURAL("false"), IGNORED("services are no variables here; their names resolve"),
+           NATURAL("false"), IGNORED("Services do not become variables here; their names resolve"),
            DEFAULT("true")),
-    F_MAP(FIELD_QUANTITY, "overhead", "Resources used beside the containers.", P(32)),
+    F_MAP(FIELD_QUANTITY, "overhead", "Resources used in addition to the containers.", P(32)),
     F_OBJ("os", os_fields, "Operating system of the containers.", P(36), CORE_TYPE("PodOS")),
     F_OBJ("resources", resource_fields, "Resources of the pod as a whole.", P(40),
           IGNORED("only its containers' resources count"), CORE_TYPE("ResourceRequirements")),
     F_OBJS("resourceClaims", pod_claim_fields, "Resource claims of the pod.", P(39),
-           IGNORED("there are no resource claims here"), MERGED_BY("name"),
+           IGNORED("resource claims are not supported"), MERGED_BY("name"),
            CORE_TYPE("PodResourceClaim")),
     {0}};
 
@@ -197,13 +197,13 @@ static const struct field template_meta_fields[] = {
           IGNORED("pods are named after their job")),
     F_STR("generateName", "Not used: pods are named after their job.",
           IGNORED("pods are named after their job")),
-    F_STR("namespace", "Not used: pods are where their job is.",
-          IGNORED("pods are where their job is")),
-    F_STRS("finalizers", "Not used.", IGNORED("pods have no finalizers of their template")),
-    F_TIME("creationTimestamp", "Not used.", IGNORED("it is the time the pod is made")),
+    F_STR("namespace", "Not used: pods are in their job's namespace.",
+          IGNORED("pods are in their job's namespace")),
+    F_STRS("finalizers", "Not used.", IGNORED("pods do not get the template's finalizers")),
+    F_TIME("creationTimestamp", "Not used.", IGNORED("it is the pod's creation time")),
     {0}};
 
 const struct field pod_template_fields[] = {
     F_OBJ("metadata", template_meta_fields, "Labels and annotations of the pods."),
-    F_OBJ("spec", pod_spec_fields, "What the pods run.", REQUIRED, CORE_TYPE("PodSpec")),
+    F_OBJ("spec", pod_spec_fields, "Spec of the pods.", REQUIRED, CORE_TYPE("PodSpec")),
     {0}};

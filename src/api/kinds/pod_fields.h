@@ -1,4 +1,4 @@
-/* pod_fields.h - the parts of a pod that other kinds hold too. */
+/* pod_fields.h - the parts of a pod that other kinds contain too. */
 #ifndef MUSTER_API_POD_FIELDS_H
 #define MUSTER_API_POD_FIELDS_H
 
@@ -10,17 +10,17 @@ extern const struct field pod_template_fields[]; /* metadata and spec */
 extern const struct field resource_fields[];     /* limits, requests */
 extern const struct field condition_fields[];    /* type, status, reason, message, times */
 extern const char *const condition_states[];
-/* The same, as Kubernetes has them in pods, claims and namespaces, and in its newer kinds. */
+/* Conditions as in Kubernetes' pods, claims and namespaces, and as in its newer kinds. */
 extern const struct field pod_condition_fields[], meta_condition_fields[];
 
-/* Checks across the fields of a pod spec: mounts name volumes, requests stay below limits. */
+/* Checks across the fields of a pod spec: mounts refer to volumes, requests do not exceed
+ * limits. */
 void pod_spec_validate(const struct json *spec, const struct field_path *at, struct err *err);
-/* An amount of the resource that is its key: not below 0, and of what cannot be shared whole ones.
- */
+/* An amount of the resource that is its key: not negative, and integral unless it can be shared. */
 void resource_amount_validate(const struct json *amount, const struct field_path *at,
                               struct err *err);
-/* Annotations that only muster itself may write are not new or different from old's (which may be
- * NULL); of a pod, or of the pods a new job makes. */
+/* Refuses annotations reserved for muster unless they are unchanged from old (which may be NULL);
+ * for a pod, or for the pod template of a new job. */
 void pod_annotations_validate(const struct json *metadata, const struct json *old,
                               const struct field_path *at, struct err *err);
 void pod_template_annotations_validate(const struct json *metadata, const struct field_path *at,

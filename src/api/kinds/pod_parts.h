@@ -1,4 +1,4 @@
-/* pod_parts.h - tables a pod spec is put together from; for the files that hold them. */
+/* pod_parts.h - the tables a pod spec is assembled from; only for the files that define them. */
 #ifndef MUSTER_API_POD_PARTS_H
 #define MUSTER_API_POD_PARTS_H
 
@@ -19,7 +19,7 @@ extern const struct field label_selector_fields[];  /* placement_fields.c */
 extern const struct field local_reference_fields[]; /* pod_fields.c: {name} */
 extern const struct field claim_spec_fields[];      /* kind_persistent_volume_claim.c */
 extern const struct field node_selector_fields[];   /* placement_fields.c */
-/* volume_fields.c: what a PersistentVolume may be as well */
+/* volume_fields.c: sources a PersistentVolume shares */
 extern const struct field aws_fields[], azure_disk_fields[], fc_fields[], flocker_fields[],
     gce_fields[], host_path_fields[], nfs_fields[], photon_fields[], portworx_fields[],
     quobyte_fields[], vsphere_fields[];

@@ -1,15 +1,15 @@
 /*
- * volume_fields.c - where a volume's files come from. All sources of Kubernetes are listed, so that
- * a cluster's manifest is checked and explained here too; which of them a node can mount is the
- * node's to say.
+ * volume_fields.c - volume sources. All of Kubernetes' are listed, so that a cluster's manifest can
+ * be validated and explained here too; the node decides which of them it can mount.
  */
 #include "api/field_macros.h"
 #include "api/kinds/pod_parts.h"
 #include "api/metadata.h"
 
-#define READ_ONLY(n) F_BOOL("readOnly", "Whether it may only be read.", P(n))
+#define READ_ONLY(n) F_BOOL("readOnly", "Whether it is read-only.", P(n))
 #define FS_TYPE(n) F_STR("fsType", "File system on it, ext4 by default.", P(n))
-/* A pod's volume names a Secret of its namespace, a cluster's says the namespace, too. */
+/* A pod's volume refers to a Secret of its own namespace; a PersistentVolume also names the
+ * namespace. */
 #define LOCAL_SECRET(n, d, ...)                                                                    \
     F_OBJ("secretRef", local_reference_fields, d, P(n), CORE_TYPE("LocalObjectReference"),         \
           ##__VA_ARGS__)
@@ -18,7 +18,7 @@
 #define FILE_MODE(n, d, ...) F_INT32(n, d, BETWEEN(0, 0777), ##__VA_ARGS__)
 #define MODE_0644 DEFAULT("420")
 
-static const char *const mediums[] = {"", "Memory", NULL}; /* large pages are not offered here */
+static const char *const mediums[] = {"", "Memory", NULL}; /* huge pages are not supported */
 static const char *const host_path_types[] = {
     "",     "BlockDevice",  "CharDevice", "Directory", "DirectoryOrCreate",
     "File", "FileOrCreate", "Socket",     NULL};
@@ -27,7 +27,7 @@ static const char *const pull_policies[] = {"Always", "IfNotPresent", "Never", N
 static const struct field secret_reference_fields[] = {
     F_STR("name", "Name of the Secret.", P(1)), F_STR("namespace", "Its namespace.", P(2)), {0}};
 
-/* --- what we mount -------------------------------------------------------------------------- */
+/* --- sources we mount ----------------------------------------------------------------------- */
 
 static const struct field key_to_path_fields[] = {
     F_STR("key", "Key in the data.", PZ(1), REQUIRED),
@@ -36,7 +36,7 @@ static const struct field key_to_path_fields[] = {
     {0}};
 
 #define ITEMS                                                                                      \
-    F_OBJS("items", key_to_path_fields, "Keys to write as files; all when not given.", P(2),       \
+    F_OBJS("items", key_to_path_fields, "Keys to write as files; all by default.", P(2),           \
            CORE_TYPE("KeyToPath"))
 #define OPTIONAL(n) F_BOOL("optional", "Whether it may be missing.", PZ(n))
 #define DEFAULT_MODE(n)                                                                            \
@@ -45,12 +45,12 @@ static const struct field key_to_path_fields[] = {
 static const struct field empty_dir_fields[] = {
     F_STR("medium", "Memory for a folder in memory; the machine's disk by default.", P(1),
           ONE_OF(mediums)),
-    F_QUANTITY("sizeLimit", "The most it may hold.", PZ(2)),
+    F_QUANTITY("sizeLimit", "Its maximum size.", PZ(2)),
     {0}};
 
 const struct field host_path_fields[] = {
     F_STR("path", "Path on the machine.", PZ(1), REQUIRED),
-    F_STR("type", "What must be there: Directory, DirectoryOrCreate, File and others.", PZ(2),
+    F_STR("type", "What must exist: Directory, DirectoryOrCreate, File and others.", PZ(2),
           ONE_OF(host_path_types)),
     {0}};
 
@@ -95,7 +95,7 @@ static const struct field claim_template_fields[] = {
     {0}};
 
 static const struct field ephemeral_fields[] = {F_OBJ("volumeClaimTemplate", claim_template_fields,
-                                                      "The claim made for the pod.", P(1),
+                                                      "The claim created for the pod.", P(1),
                                                       CORE_TYPE("PersistentVolumeClaimTemplate")),
                                                 {0}};
 
@@ -108,13 +108,13 @@ static const struct field projected_secret_fields[] = {
 static const struct field projected_downward_fields[] = {DOWNWARD_ITEMS, {0}};
 static const struct field projected_token_fields[] = {
     F_STR("path", "File to write the token to.", PZ(3), REQUIRED),
-    F_STR("audience", "Whom the token is for.", P(1), IGNORED("the token is for this API")),
-    F_INT64("expirationSeconds", "How long it is good.", PZ(2), AT_LEAST(600), DEFAULT("3600")),
+    F_STR("audience", "Audiences of the token.", P(1), IGNORED("the token is only for this API")),
+    F_INT64("expirationSeconds", "How long it is valid.", PZ(2), AT_LEAST(600), DEFAULT("3600")),
     {0}};
 static const struct field trust_bundle_fields[] = {
     F_STR("path", "File to write the certificates to.", PZ(4), REQUIRED),
     F_STR("name", "Name of the bundle.", PZ(1)),
-    F_STR("signerName", "Whose bundles are meant.", PZ(2)),
+    F_STR("signerName", "Signer of the bundles.", PZ(2)),
     F_OBJ("labelSelector", label_selector_fields, "Labels of the bundles.", P(3)),
     OPTIONAL(5),
     {0}};
@@ -124,8 +124,8 @@ static const struct field pod_certificate_fields[] = {
     F_STR("certificateChainPath", "File for the certificates.", P(6)),
     F_STR("credentialBundlePath", "File for key and certificates.", P(4)),
     F_STR("keyPath", "File for the key.", P(5)),
-    F_INT32("maxExpirationSeconds", "The longest life of the certificate.", PZ(3)),
-    F_STR_MAP("userAnnotations", "Handed to who signs.", P(7)),
+    F_INT32("maxExpirationSeconds", "Maximum lifetime of the certificate.", PZ(3)),
+    F_STR_MAP("userAnnotations", "Passed to the signer.", P(7)),
     {0}};
 
 static const struct field projection_fields[] = {
@@ -139,12 +139,12 @@ static const struct field projection_fields[] = {
           CORE_TYPE("ServiceAccountTokenProjection")),
     F_OBJ("clusterTrustBundle", trust_bundle_fields, "Certificates that are trusted.", P(5),
           IGNORED("a pod that mounts it waits"), CORE_TYPE("ClusterTrustBundleProjection")),
-    F_OBJ("podCertificate", pod_certificate_fields, "A certificate made for the pod.", P(6),
+    F_OBJ("podCertificate", pod_certificate_fields, "A certificate issued for the pod.", P(6),
           IGNORED("a pod that mounts it waits"), CORE_TYPE("PodCertificateProjection")),
     {0}};
 
 static const struct field projected_fields[] = {F_OBJS("sources", projection_fields,
-                                                       "What is put into the folder.", P(1),
+                                                       "Sources of the folder.", P(1),
                                                        CORE_TYPE("VolumeProjection")),
                                                 DEFAULT_MODE(2),
                                                 {0}};
@@ -157,18 +157,18 @@ const struct field nfs_fields[] = {F_STR("server", "Machine that serves it.", PZ
                                    {0}};
 static const struct field csi_fields[] = {
     F_STR("driver", "Name of the driver.", PZ(1), REQUIRED),
-    F_BOOL("readOnly", "Whether it may only be read.", PZ(2)),
+    F_BOOL("readOnly", "Whether it is read-only.", PZ(2)),
     F_STR("fsType", "File system on it.", PZ(3)),
-    F_STR_MAP("volumeAttributes", "Handed to the driver.", P(4)),
-    F_OBJ("nodePublishSecretRef", local_reference_fields, "Secret handed to the driver.", P(5),
+    F_STR_MAP("volumeAttributes", "Passed to the driver.", P(4)),
+    F_OBJ("nodePublishSecretRef", local_reference_fields, "Secret passed to the driver.", P(5),
           CORE_TYPE("LocalObjectReference")),
     {0}};
 const struct field cluster_csi_fields[] = {
     F_STR("driver", "Name of the driver.", PZ(1), REQUIRED),
-    F_STR("volumeHandle", "How the driver calls it.", PZ(2), REQUIRED),
+    F_STR("volumeHandle", "The driver's name for it.", PZ(2), REQUIRED),
     READ_ONLY(3),
     F_STR("fsType", "File system on it.", P(4)),
-    F_STR_MAP("volumeAttributes", "Handed to the driver.", P(5)),
+    F_STR_MAP("volumeAttributes", "Passed to the driver.", P(5)),
     F_OBJ("controllerPublishSecretRef", secret_reference_fields, "Secret to publish it with.",
           P(6)),
     F_OBJ("nodeStageSecretRef", secret_reference_fields, "Secret to stage it with.", P(7)),
@@ -182,7 +182,7 @@ const struct field cluster_local_fields[] = {F_STR("path", "Path on the machine.
                                              {0}};
 static const struct field image_fields[] = {
     F_STR("reference", "Image or artifact.", P(1)),
-    F_STR("pullPolicy", "When it is fetched.", P(2), ONE_OF(pull_policies)),
+    F_STR("pullPolicy", "When it is pulled.", P(2), ONE_OF(pull_policies)),
     {0}};
 static const struct field git_fields[] = {F_STR("repository", "Address to clone.", PZ(1), REQUIRED),
                                           F_STR("revision", "Commit.", P(2)),
@@ -234,8 +234,8 @@ const struct field cluster_rbd_fields[] = {RBD(CLUSTER_SECRET), {0}};
 
 #define FLEX(secret)                                                                               \
     F_STR("driver", "Name of the driver.", PZ(1), REQUIRED),                                       \
-        F_STR_MAP("options", "Handed to the driver.", P(5)),                                       \
-        secret(3, "Secret handed to the driver."), FS_TYPE(2), READ_ONLY(4)
+        F_STR_MAP("options", "Passed to the driver.", P(5)),                                       \
+        secret(3, "Secret passed to the driver."), FS_TYPE(2), READ_ONLY(4)
 static const struct field flex_fields[] = {FLEX(LOCAL_SECRET), {0}};
 const struct field cluster_flex_fields[] = {FLEX(CLUSTER_SECRET), {0}};
 
@@ -265,7 +265,7 @@ const struct field azure_disk_fields[] = {
     F_STR("cachingMode", "None, ReadOnly or ReadWrite.", PZ(3), DEFAULT("\"ReadWrite\"")),
     F_STR("kind", "Shared, Dedicated or Managed.", PZ(6), DEFAULT("\"Shared\"")),
     F_STR("fsType", "File system on it.", PZ(4), DEFAULT("\"ext4\"")),
-    F_BOOL("readOnly", "Whether it may only be read.", PZ(5), DEFAULT("false")),
+    F_BOOL("readOnly", "Whether it is read-only.", PZ(5), DEFAULT("false")),
     {0}};
 
 #define AZURE_FILE                                                                                 \
@@ -325,7 +325,7 @@ const struct field volume_fields[] = {
     F_STR("name", "Name of the volume, unique in the pod.", PZ(1),
           .flags = FIELD_REQUIRED | FIELD_DNS_LABEL),
     SOURCE(2, "emptyDir", empty_dir_fields, "EmptyDirVolumeSource",
-           "A folder that lives as long as the pod."),
+           "A folder with the pod's lifetime."),
     SOURCE(1, "hostPath", host_path_fields, "HostPathVolumeSource", "A path of the machine."),
     SOURCE(10, "persistentVolumeClaim", claim_source_fields, "PersistentVolumeClaimVolumeSource",
            "A claim's storage."),
@@ -337,7 +337,7 @@ const struct field volume_fields[] = {
     SOURCE(26, "projected", projected_fields, "ProjectedVolumeSource",
            "Several sources in one folder."),
     OTHER_SOURCE(29, "ephemeral", ephemeral_fields, "EphemeralVolumeSource",
-                 "A claim made for the pod."),
+                 "A claim created for the pod."),
     OTHER_SOURCE(7, "nfs", nfs_fields, "NFSVolumeSource", "An NFS share."),
     OTHER_SOURCE(28, "csi", csi_fields, "CSIVolumeSource", "A volume of a storage driver."),
     OTHER_SOURCE(30, "image", image_fields, "ImageVolumeSource", "The content of an image."),

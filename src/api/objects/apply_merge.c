@@ -1,7 +1,7 @@
 /*
- * apply_merge.c - see apply_merge.h. The steps: what does the configuration set; who else wants it
- * otherwise; merge; take away what this manager set last time and nobody sets now; write down who
- * set what.
+ * apply_merge.c - see apply_merge.h. The steps: collect the fields the configuration sets; find
+ * conflicts; merge; remove what this manager set last time and nobody sets now; record the
+ * managers.
  */
 #include "api/apply_merge.h"
 
@@ -13,12 +13,12 @@
 #include "base/timefmt.h"
 
 #define CONFLICT_PATH_LIMIT 1024u
-#define CONFLICTS_SHOWN 64u /* the others are counted */
+#define CONFLICTS_SHOWN 64u /* the rest is only counted */
 #define MANAGERS_LIMIT 256u
 
-/* --- what is set ---------------------------------------------------------------------------- */
+/* --- fields that are set -------------------------------------------------------------------- */
 
-/* Names the object rather than being wanted of it, or is the server's. */
+/* Removes the fields that identify the object or belong to the server. */
 static void strip_identity(struct json *fields)
 {
     static const char *const names[] = {"f:name",
@@ -51,7 +51,7 @@ struct json *apply_fields(struct arena *a, const struct kind *k, const struct js
     return fields;
 }
 
-/* The half of the object that the endpoint is about. */
+/* The half of the object (spec or status) that the endpoint writes. */
 static struct json *own_half(struct arena *a, const struct apply *apply, const struct json *config)
 {
     struct json *half = json_clone(a, config), *next;
@@ -98,8 +98,8 @@ struct conflicts {
     struct arena *arena;
     bool force;
     const char *manager; /* being compared with */
-    struct buf path;     /* to the node being compared */
-    struct buf text;     /* all of them, as the real server writes them */
+    struct buf path;     /* of the node being compared */
+    struct buf text;     /* the whole message, as the real server writes it */
     const char *only;    /* path of the first */
     const char *only_manager;
     size_t count;
@@ -123,7 +123,7 @@ static void add_conflict(struct conflicts *c)
     err_cause(c->causes, "FieldManagerConflict", path, 0, "%s", manager);
 }
 
-/* Whether the other manager has said something about the node itself. */
+/* Whether the other manager owns the node itself. */
 static bool owns_node(const struct json *node)
 {
     return fields_v1_is_leaf(node) || json_get(node, ".");
@@ -143,7 +143,7 @@ static void compare_node(struct conflicts *c, const struct json *node, struct js
 
         find_conflicts(c, node, wanted, is, other);
         if (fields_v1_is_leaf(other) && !was_leaf)
-            json_remove_item(other_parent, other); /* all below it was taken over */
+            json_remove_item(other_parent, other); /* everything below it was taken over */
         return;
     }
     if (!owns_node(other) || !is || !wanted || json_equal(wanted, is))
@@ -181,7 +181,7 @@ static int conflict_error(const struct conflicts *c, struct err *err)
                    c->text.failed ? "" : c->text.data);
 }
 
-/* The heading goes again when nothing follows it. */
+/* Drops the heading again if nothing follows it. */
 static void compare_with(struct conflicts *c, const struct json *fields, struct json *config,
                          struct json *live, struct json *entry)
 {
@@ -223,8 +223,7 @@ static int check_others(struct arena *a, const struct apply *apply, const struct
 
 /* --- merging -------------------------------------------------------------------------------- */
 
-/* A list that has a merge key but whose elements cannot be told apart by it is taken whole: the
- * merge by the directive. */
+/* A list with a merge key whose elements are not unique by it is replaced whole, by a directive. */
 static void mark_whole_lists(struct arena *a, const struct field_view *view, struct json *v)
 {
     if (json_is(v, JSON_OBJECT)) {
@@ -243,7 +242,7 @@ static void mark_whole_lists(struct arena *a, const struct field_view *view, str
     }
 }
 
-/* Port 80 is port 80/TCP: a second key that is not given gets its default before it is compared. */
+/* Port 80 is port 80/TCP: a missing second key gets its default before comparing. */
 static void fill_second_keys(struct arena *a, const struct field_view *view, struct json *v)
 {
     const char *key = json_is(v, JSON_ARRAY) ? field_view_second_key(view) : NULL;
@@ -273,9 +272,9 @@ static struct json *merge(struct arena *a, const struct kind *k, const struct js
     return patch_by_all_keys(a, k, live, patch, err);
 }
 
-/* --- what is no longer wanted --------------------------------------------------------------- */
+/* --- fields no longer set ------------------------------------------------------------------- */
 
-/* Takes out of v what had names and neither now nor others do. */
+/* Removes from v the fields in had that are neither in now nor owned by others. */
 static void take_away(struct arena *a, const struct json *had, const struct json *now,
                       const struct json *others, struct json *v)
 {
@@ -308,7 +307,7 @@ static struct json *fields_of_others(struct arena *a, const struct apply *apply,
     return all;
 }
 
-/* --- who set what --------------------------------------------------------------------------- */
+/* --- recording managers --------------------------------------------------------------------- */
 
 static void drop_empty_entries(struct json *managed)
 {
@@ -372,7 +371,7 @@ int apply_merge(struct arena *a, const struct apply *apply, const struct json *l
         return err_is_set(err) ? -1 : err_set(err, ERR_UNAVAILABLE, "out of memory");
     had = json_get(own_entry(apply, managed), "fieldsV1");
     take_away(a, had, fields, fields_of_others(a, apply, managed), next);
-    if (!had || !json_equal(had, fields)) /* else its time would make every apply a change */
+    if (!had || !json_equal(had, fields)) /* otherwise its time would make every apply a change */
         write_entry(a, apply, managed, fields);
     drop_empty_entries(managed);
     *ret_next = next;
@@ -382,7 +381,7 @@ int apply_merge(struct arena *a, const struct apply *apply, const struct json *l
 
 /* --- other writes --------------------------------------------------------------------------- */
 
-/* Of the fields of next, takes out those that are as they were. */
+/* Removes from the fields of next those that did not change. */
 static void keep_changed(struct arena *a, struct json *fields, struct json *old, struct json *next)
 {
     struct json *after;
@@ -403,7 +402,7 @@ static void keep_changed(struct arena *a, struct json *fields, struct json *old,
     }
 }
 
-/* What is gone, or was changed by another manager, is not this manager's any more. */
+/* Fields that are gone, or changed by another manager, no longer belong to this one. */
 static void give_up(struct arena *a, struct json *owned, const struct json *changed,
                     struct json *next)
 {

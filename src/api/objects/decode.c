@@ -1,13 +1,12 @@
 /*
- * decode.c - is the structure what the kind's table says? Types, unknown members, old spellings.
+ * decode.c - checks the structure against the kind's table: types, unknown members, old spellings.
  *
- * Changes the object in place into the form the rest of the program may rely on: no null members,
- * one spelling, quantities as strings. Members nobody knows are dropped, as the real server does it
- * with its own kinds and with installed ones; jobs keep them, for a newer version of the program,
- * and numbers for quantities, as a real server does with custom resources: `kubectl apply` compares
- * with the file.
- * Must not look at values beyond that (validate.c) nor fill anything in (defaults.c), except of an
- * object it refuses: its other errors are in the same answer.
+ * Changes the object in place into the form the rest of the program relies on: no null members, one
+ * spelling, quantities as strings. Unknown members are dropped, as the real server does with
+ * built-in and installed kinds. Jobs keep them, for a newer version of the program, and also keep
+ * numeric quantities, as a real server does with custom resources: `kubectl apply` compares with
+ * the file. Values are checked in validate.c and defaults filled in defaults.c; only for an object
+ * that is refused are the values checked here too, so that one answer has all errors.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,16 +25,16 @@
 struct decoder {
     struct arena *arena;
     enum field_validation mode;
-    bool custom; /* by our table: what is unknown stays, and so do numbers for quantities */
+    bool custom; /* a custom kind with a table: unknown members and numeric quantities are kept */
     warning_fn *warn;
     void *warn_arg;
     struct err *err;
-    struct buf unknown; /* strict: what to complain about, so far */
+    struct buf unknown; /* strict: the complaints so far */
     unsigned problems;
     struct dropped *dropped;
 };
 
-/* A member whose value is of the wrong type. */
+/* A member dropped because of its type. */
 struct dropped {
     const struct dropped *next;
     const char *path;
@@ -44,7 +43,7 @@ struct dropped {
 static void decode_object(struct decoder *d, const struct field *fields, const struct field *more,
                           unsigned flags, struct json *object, const struct field_path *at);
 
-/* --- single values: false when the value cannot be used ------------------------------------- */
+/* --- single values: false when the value is unusable ---------------------------------------- */
 
 static bool wrong_type(struct decoder *d, const struct json *v, const struct field_path *at,
                        const char *wanted)
@@ -74,7 +73,7 @@ static bool decode_int(struct decoder *d, enum field_type type, const struct jso
     return true;
 }
 
-/* 1e6 is 1000000, as every server and client in Go writes it. */
+/* 1e6 is 1000000, as in Go. */
 static bool make_whole(struct json *v)
 {
     double value = json_is(v, JSON_REAL) ? strtod(v->u.text, NULL) : 0.5;
@@ -99,7 +98,7 @@ static bool decode_quantity(struct decoder *d, struct json *v, const struct fiel
         v->len = (uint32_t)strlen(v->u.text);
         v->type = JSON_STRING;
     } else if (json_is(v, JSON_REAL) && !d->custom) {
-        v->type = JSON_STRING; /* its text is as written already */
+        v->type = JSON_STRING; /* its text is already as written */
     }
     if (!json_is(v, JSON_STRING) && !json_is(v, JSON_REAL))
         return wrong_type(d, v, at, "must be a quantity like 500m, 2 or 4Gi");
@@ -148,7 +147,7 @@ static void drop(struct decoder *d, struct json *parent, struct json *m,
     buf_release(&path);
 }
 
-/* One bad item makes the list unusable: without it the others would have other numbers. */
+/* One bad item makes the list unusable: dropping it would renumber the others. */
 static bool decode_list(struct decoder *d, const struct field *f, struct json *v,
                         const struct field_path *at)
 {
@@ -250,18 +249,18 @@ static bool is_text(const struct json *v, const char *text)
     return json_is(v, JSON_STRING) && json_string_is(v, text);
 }
 
-/* The default is printed from the text of the table, where strings have quotes. */
+/* The default is JSON text in the table, so strings have quotes. */
 static bool is_default(const struct field *f, const struct json *v)
 {
     return f->default_json && strlen(f->default_json) == v->len + 2 &&
            memcmp(f->default_json + 1, v->u.text, v->len) == 0;
 }
 
-/* Whether it asks for something that is not done anyhow. */
+/* Whether the value asks for something that is not done. */
 static bool asks_for_something(const struct field *f, const struct json *v)
 {
     if (json_is(v, JSON_BOOL) && f->default_json && is_text(v, f->default_json))
-        return false; /* what is written again has its defaults in it */
+        return false; /* an object that is written back has its defaults filled in */
     if (f->natural)
         return !is_text(v, f->natural);
     if (json_is(v, JSON_STRING))
@@ -271,7 +270,7 @@ static bool asks_for_something(const struct field *f, const struct json *v)
     return json_type_of(v) >= JSON_ARRAY ? json_len(v) > 0 : json_int(v, 1) != 0;
 }
 
-/* Nothing is ignored without a word, whatever the client wants to hear of unknown fields. */
+/* Ignored values always cause a warning, whatever fieldValidation says. */
 static void warn_of_ignored(struct decoder *d, const struct field *f, const struct json *v,
                             const struct field_path *at)
 {
@@ -280,14 +279,14 @@ static void warn_of_ignored(struct decoder *d, const struct field *f, const stru
     if (!f->ignored || !d->warn || !asks_for_something(f, v))
         return;
     field_path_write(&text, at);
-    buf_addf(&text, " is not carried out here: %s", f->ignored);
+    buf_addf(&text, " has no effect here: %s", f->ignored);
     if (!text.failed)
         d->warn(d->warn_arg, text.data);
     buf_release(&text);
 }
 
-/* An older spelling takes the written one's place. Both given and different is refused. Returns
- * whether m is to be dropped. */
+/* Replaces an older spelling by the current one; both with different values is an error. Returns
+ * whether m must be dropped. */
 static bool rename_alias(struct decoder *d, const struct field *f, const struct json *object,
                          struct json *m, const struct field_path *parent)
 {
@@ -301,7 +300,7 @@ static bool rename_alias(struct decoder *d, const struct field *f, const struct 
     if (!json_is(m, JSON_NULL) && !json_equal(m, written)) {
         d->problems++;
         problem_invalid(d->err, PATH_MEMBER(parent, f->alias), m,
-                        "differs from %s, of which it is the older spelling: give one of them",
+                        "differs from %s, of which it is the older spelling: set only one of them",
                         f->name);
     }
     return true;
@@ -344,7 +343,7 @@ static void decode_object(struct decoder *d, const struct field *fields, const s
 
 /* --- the whole object ----------------------------------------------------------------------- */
 
-/* apiVersion and kind may be left out (the address says them) but may not say something else. */
+/* apiVersion and kind may be missing (the URL implies them) but must not differ. */
 static void decode_type(struct decoder *d, const struct kind *k, struct json *object)
 {
     const char *api_version = kind_api_version(d->arena, k);
@@ -381,7 +380,7 @@ static void unknown_of_schema(void *arg, const struct field_path *at)
     unknown_member(arg, at);
 }
 
-/* An installed kind: metadata by our table, the rest by its schema. */
+/* An installed kind: metadata by our table, everything else by its schema. */
 static void decode_by_schema(struct decoder *d, const struct kind *k, struct json *object)
 {
     struct json *next;
@@ -404,7 +403,7 @@ static bool is_within(const char *path, const char *whole)
     return strncmp(path, whole, len) == 0 && (!path[len] || path[len] == '.' || path[len] == '[');
 }
 
-/* What is missing because it was dropped is no problem of its own. */
+/* A missing member is no additional problem when it was dropped for another. */
 static bool is_said(const struct decoder *d, const char *field)
 {
     for (const struct dropped *one = d->dropped; one; one = one->next)
@@ -413,8 +412,8 @@ static bool is_said(const struct decoder *d, const char *field)
     return false;
 }
 
-/* The values that can be looked at, so that one answer tells all that is wrong. What is missing is
- * left out: server-side apply sends parts of objects. */
+/* Also checks the values that are usable, so that one answer has all problems. Missing members are
+ * ignored, because server-side apply sends partial objects. */
 static void add_value_problems(struct decoder *d, const struct kind *k, const struct json *object)
 {
     auto_err values = ERR_INIT;
@@ -472,7 +471,7 @@ int object_decode(struct arena *a, const struct kind *k, struct json *object,
     return decode_result(&d, k, object);
 }
 
-/* --- old spellings only --------------------------------------------------------------------- */
+/* --- renaming older spellings --------------------------------------------------------------- */
 
 static void rename_in(const struct field *fields, struct json *object);
 

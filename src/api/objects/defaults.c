@@ -1,5 +1,5 @@
-/* defaults.c - fills in what the kind's table says when it is absent. Parents first, so that a
- * default of {} lets the members below it be filled too. */
+/* defaults.c - fills in absent members by the kind's table. Parents first, so that a default of {}
+ * lets the members below it be filled too. */
 #include <string.h>
 
 #include "api/object.h"
@@ -8,7 +8,7 @@
 static void default_object(struct arena *a, const struct field *fields, bool lists,
                            struct json *object);
 
-/* A default has no place in the user's text; it must not claim line 1 of our own. */
+/* A default has no line in the user's text. */
 static void clear_lines(struct json *v)
 {
     v->line = 0;

@@ -8,15 +8,15 @@
 
 #include "api/kind.h"
 
-/* More elements than this and a keyed list is one field. */
+/* A keyed list with more elements counts as a single field. */
 #define FIELDS_LIST_LIMIT 4096u
 
 struct field_view;
 
-/* Whether elements of this list are fields of their own: each has its key, once. */
+/* Whether elements of this list are separate fields: all have a key, and it is unique. */
 bool fields_v1_is_keyed(const struct field_view *view, const struct json *list);
 struct json *fields_v1_of(struct arena *a, const struct field_view *view, const struct json *v);
-/* The value a key of a node stands for, below v; NULL when it is not there. */
+/* The value below v that a key refers to, or NULL. */
 struct json *fields_v1_child(struct arena *a, const char *key, struct json *v);
 /* ".name", "[name=\"a\"]", "[=\"x\"]" */
 void fields_v1_write_step(struct arena *a, const char *key, struct buf *out);

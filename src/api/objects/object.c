@@ -1,4 +1,4 @@
-/* object.c - readers of what every object has. They never fail: absent is "" or NULL. */
+/* object.c - accessors for what every object has. They never fail: absent is "" or NULL. */
 #include "api/object.h"
 
 #include "base/timefmt.h"

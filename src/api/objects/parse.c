@@ -1,4 +1,4 @@
-/* parse.c - bytes of a request or a file to a value, by content type. */
+/* parse.c - the bytes of a request or file to a value, by content type. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -19,8 +19,8 @@ static void say_duplicate(void *arg, const char *key, unsigned line)
 
     if (!d->warn)
         return;
-    (void)snprintf(text, sizeof(text), "line %u: duplicate key \"%.100s\", the last one counts",
-                   line, key);
+    (void)snprintf(text, sizeof(text), "line %u: duplicate key \"%.100s\", the last one wins", line,
+                   key);
     d->warn(d->arg, text);
 }
 
@@ -45,8 +45,8 @@ static struct json *parse_yaml(struct arena *a, const char *text, size_t len, st
     return NULL;
 }
 
-/* YAML's flow style starts like JSON: what is not JSON gets a second chance, JSON's error counts.
- */
+/* YAML's flow style starts like JSON: if JSON fails, YAML is tried, and JSON's error is
+ * reported. */
 static struct json *parse_either(struct arena *a, const char *text, size_t len,
                                  struct duplicates *d, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* patch.c - RFC 7386. The result shares nothing with its inputs, so that a stored object stays as
- * it is. */
+/* patch.c - RFC 7386. The result shares nothing with its inputs, so that a stored object never
+ * changes. */
 #include "api/patch.h"
 
 static void merge_into(struct arena *a, struct json *target, const struct json *patch)

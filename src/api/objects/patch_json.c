@@ -1,6 +1,6 @@
 /*
- * patch_json.c - RFC 6902: operations on places named by JSON pointers (RFC 6901), one after the
- * other. Any that fails fails the whole patch, so the caller's object is never half changed.
+ * patch_json.c - RFC 6902: operations on locations given by JSON pointers (RFC 6901), in sequence.
+ * One failure fails the whole patch, so the caller's object is never half changed.
  */
 #include <string.h>
 
@@ -13,17 +13,17 @@ struct patcher {
     struct arena *arena;
     struct json *root;
     struct err *err;
-    const char *op, *path; /* of the operation at hand, for its errors */
+    const char *op, *path; /* of the current operation, for errors */
     size_t index;
     size_t copied_bytes;
 };
 
-/* A place: parent and the name or number below it. The root has no parent. */
+/* A location: the parent and the name or index in it. The root has no parent. */
 struct place {
     struct json *parent;
     const char *name;   /* member; NULL in an array */
-    size_t index;       /* in an array; as long as it is: behind the last */
-    struct json *value; /* NULL: nothing is there */
+    size_t index;       /* in an array; its length means after the last */
+    struct json *value; /* NULL if it does not exist */
     unsigned depth;
 };
 
@@ -33,7 +33,7 @@ static int refuse(const struct patcher *p, enum err_reason reason, const char *t
                    p->path, text);
 }
 
-/* With a cause besides: of an invalid object kubectl prints nothing else. */
+/* Also adds a cause: for an invalid object kubectl prints nothing else. */
 static int does_not_fit(const struct patcher *p, const char *text)
 {
     int rc = refuse(p, ERR_INVALID, text);
@@ -46,7 +46,7 @@ static int does_not_fit(const struct patcher *p, const char *text)
 
 /* --- pointers ------------------------------------------------------------------------------- */
 
-/* Undoes ~1 and ~0 in one token. NULL when another ~ is in it, or without memory. */
+/* Decodes ~1 and ~0 in one token. NULL on any other ~ or when out of memory. */
 static char *token_decode(struct arena *a, const char *text, size_t len)
 {
     char *out = arena_alloc(a, len + 1);
@@ -65,7 +65,7 @@ static char *token_decode(struct arena *a, const char *text, size_t len)
     return out;
 }
 
-/* 0, 1, 12 but not 01 or +1. Returns false for anything else. */
+/* 0, 1, 12 but not 01 or +1; otherwise false. */
 static bool parse_index(const char *text, size_t *ret)
 {
     size_t value = 0;
@@ -113,7 +113,7 @@ static int step_down(const struct patcher *p, struct json *parent, const char *t
     return 0;
 }
 
-/* The place a pointer names; all but its last step must exist. */
+/* The location of a pointer; all but its last step must exist. */
 static int find_place(const struct patcher *p, const char *pointer, struct place *ret)
 {
     *ret = (struct place){.value = p->root};
@@ -186,11 +186,11 @@ static unsigned depth_of(const struct json *v)
     return deepest + 1;
 }
 
-/* Copies of copies could nest deeper than any text we would read: then recursion had no bound. */
+/* Copies of copies could nest deeper than any text we parse, leaving recursion unbounded. */
 static int put(struct patcher *p, const struct place *place, struct json *value)
 {
     if (!value)
-        return 0; /* the arena failed: seen at the end */
+        return 0; /* the arena failed: detected at the end */
     if (place->depth + depth_of(value) > JSON_DEPTH_LIMIT)
         return does_not_fit(p, "the result would be nested too deeply");
     if (!place->parent)
@@ -254,7 +254,7 @@ static int run_move(struct patcher *p, const struct json *op)
     return rc < 0 ? rc : put(p, &target, value);
 }
 
-/* A copy of what holds copies doubles: as many bytes as a request may have, and no more. */
+/* Copies of copies grow exponentially: all of them may have as many bytes as a request. */
 static int count_copy(struct patcher *p, const struct json *value)
 {
     struct buf text = BUF_INIT(PATCH_JSON_COPY_LIMIT_BYTES);
@@ -286,7 +286,7 @@ static int run_test(struct patcher *p, const struct json *op)
     int rc = find_value(p, p->path, &place);
 
     if (rc == 0 && !json_equal(place.value, json_get(op, "value")))
-        rc = does_not_fit(p, "the test failed: the value there is another one");
+        rc = does_not_fit(p, "the test failed: the value differs");
     return rc;
 }
 
@@ -308,7 +308,7 @@ static const struct operation *find_operation(const char *name)
     return NULL;
 }
 
-/* A string without NUL in it: what a path or a name can be. */
+/* A string without NUL, usable as a path or name. */
 static bool is_plain(const struct json *v)
 {
     return json_is(v, JSON_STRING) && strlen(v->u.text) == v->len;

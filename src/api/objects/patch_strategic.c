@@ -1,6 +1,6 @@
 /*
- * patch_strategic.c - strategic merge patch: a merge patch in which lists are merged too, by the
- * keys the kinds' tables name, and in which directives say what merging cannot.
+ * patch_strategic.c - strategic merge patch: a merge patch that also merges lists, by the keys in
+ * the kinds' tables, with directives for what merging cannot express.
  *
  * Works in place on a copy of the target. Lists whose elements have no key are replaced whole.
  */
@@ -10,7 +10,7 @@
 #include "api/problem.h"
 #include "api/schema/field_view.h"
 
-#define MERGED_LIST_LIMIT 8192u /* elements; merging compares each with each */
+#define MERGED_LIST_LIMIT 8192u /* elements; merging is quadratic */
 #define NOWHERE SIZE_MAX
 
 #define ORDER_PREFIX "$setElementOrder/"
@@ -19,7 +19,7 @@
 struct merger {
     struct arena *arena;
     struct err *err;
-    bool second_keys; /* elements are distinguished by these too (server-side apply) */
+    bool second_keys; /* elements are also told apart by their second key (server-side apply) */
 };
 
 static int merge_object(const struct merger *m, const struct field_view *view, struct json *target,
@@ -50,7 +50,7 @@ static bool is_directive(const struct json *member)
             has_prefix(member, ORDER_PREFIX) || has_prefix(member, DELETE_PREFIX));
 }
 
-/* --- what a patch sets ---------------------------------------------------------------------- */
+/* --- members a patch sets ------------------------------------------------------------------- */
 
 static bool is_special_element(const struct json *v)
 {
@@ -77,20 +77,20 @@ struct json *patch_strategic_members(struct arena *a, const struct json *patch)
     return copy;
 }
 
-/* --- lists that are merged ------------------------------------------------------------------ */
+/* --- merged lists --------------------------------------------------------------------------- */
 
 struct item {
     struct json *value;
     const struct json *key; /* the value itself in a set */
-    size_t server;          /* place in the target's list, or NOWHERE */
-    size_t order;           /* place in the order the patch asks for, or NOWHERE */
+    size_t server;          /* position in the target's list, or NOWHERE */
+    size_t order;           /* position in the order the patch gives, or NOWHERE */
 };
 
 struct items {
     struct item *all;
     size_t count;
-    const char *merge_key;  /* NULL: a set of plain values */
-    const char *second_key; /* NULL: the first is enough */
+    const char *merge_key;  /* NULL: a set of scalars */
+    const char *second_key; /* NULL: the first one suffices */
 };
 
 static const struct json *key_of(const struct items *items, const struct json *v)
@@ -163,7 +163,7 @@ static int merge_element(const struct merger *m, const struct field_view *view, 
     return rc;
 }
 
-/* With $patch: replace in it the list is what the other elements are, as they are. */
+/* A list with $patch: replace becomes the patch's other elements. */
 static void replace_list(const struct merger *m, struct json *target, const struct json *patch)
 {
     target->u.list.first = target->u.list.last = NULL;
@@ -197,7 +197,7 @@ static int merge_elements(const struct merger *m, const struct field_view *view,
 
 /* --- the order of a merged list ------------------------------------------------------------- */
 
-/* Says of each item where the patch wants it. */
+/* Gives each item its position in the patch's order. */
 static void number_items(struct items *items, const struct json *order)
 {
     size_t n = 0;
@@ -233,8 +233,8 @@ static const struct item *next_other(const struct items *items, const struct ite
     return NULL;
 }
 
-/* Items the patch names come in its order, the others in the target's; between the two the target
- * decides, and what is new comes after. */
+/* Items named by the patch come in its order, the others in the target's; between the two groups
+ * the target's order decides, and new items come last. */
 static void relink(const struct items *items, struct json *target)
 {
     const struct item *named = next_ordered(items, 0), *other = next_other(items, NULL);
@@ -253,7 +253,7 @@ static void relink(const struct items *items, struct json *target)
     }
 }
 
-/* patch NULL: only the order. */
+/* With patch NULL only the order changes. */
 static int merge_list(const struct merger *m, const struct field_view *view, struct json *target,
                       const struct json *patch, const struct json *order,
                       const struct field_path *at)
@@ -272,7 +272,7 @@ static int merge_list(const struct merger *m, const struct field_view *view, str
         return refuse(m, at, "the list is too long to be merged");
     items.all = arena_alloc(m->arena, (room + 1) * sizeof(*items.all));
     if (!items.all)
-        return 0; /* the arena failed: seen at the end */
+        return 0; /* the arena failed: detected at the end */
     for (struct json *v = json_first_mut(target); v; v = next) {
         next = v->next;
         add_item(&items, v, place++);
@@ -340,7 +340,7 @@ static int retain_keys(const struct merger *m, struct json *target, const struct
     return 0;
 }
 
-/* $patch of an object. *ret_done: there is nothing more to merge. */
+/* An object's $patch. *ret_done: there is nothing left to merge. */
 static int whole_object(const struct merger *m, struct json *target, const struct json *patch,
                         const struct field_path *at, bool *ret_done)
 {
@@ -386,7 +386,7 @@ static int merge_member(const struct merger *m, const struct field_view *view, s
     return 0;
 }
 
-/* $setElementOrder of a list the patch does not change otherwise. */
+/* $setElementOrder of a list that the patch does not otherwise change. */
 static int order_member(const struct merger *m, const struct field_view *view, struct json *target,
                         const struct json *patch, const struct json *directive,
                         const struct field_path *at)

@@ -1,4 +1,4 @@
-/* problem.c - see problem.h. Keeps what it quotes short: the user's value may be a megabyte. */
+/* problem.c - see problem.h. Shortens quoted values: a user's value may be a megabyte long. */
 #include "api/problem.h"
 
 #include <stdarg.h>
@@ -48,7 +48,8 @@ static void write_value(struct buf *out, const struct json *v)
     buf_release(&text);
 }
 
-/* Once half of the error's memory is used further causes are dropped: the rest is for its text. */
+/* Once half of the error's memory is used further causes are dropped: the rest is for the
+ * message. */
 static bool room_left(const struct err *e)
 {
     return e && (!e->causes || e->arena.used_bytes < ERR_LIMIT_BYTES / 2);

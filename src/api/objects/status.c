@@ -6,7 +6,7 @@
 #include "api/protobuf.h"
 
 #define BODY_TEXT_LIMIT 300
-#define NAME_LIMIT 65536u /* an answer has to fit its memory */
+#define NAME_LIMIT 65536u /* so that the answer fits its memory */
 
 static struct json *causes_of(struct arena *a, const struct err *e)
 {
@@ -30,7 +30,7 @@ static struct json *details_of(struct arena *a, const struct err *e, const struc
     bool of_object = e->reason != ERR_BAD_REQUEST && e->reason != ERR_METHOD_NOT_ALLOWED &&
                      e->reason != ERR_NOT_ACCEPTABLE && e->reason != ERR_UNSUPPORTED_MEDIA;
 
-    /* What is wrong with the request itself says nothing of an object, on a real server, too. */
+    /* As on the real server, errors of the request itself do not name an object. */
     if (of_object && name && *name && strlen(name) <= NAME_LIMIT)
         json_set_string(a, details, "name", name);
     if (of_object && k && *k->group)

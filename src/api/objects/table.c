@@ -1,4 +1,4 @@
-/* table.c - see table.h. Cells come from a column's render function, or from its path. */
+/* table.c - see table.h. A cell comes from the column's render function or its path. */
 #include "api/table.h"
 
 #include <string.h>

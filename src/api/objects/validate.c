@@ -1,8 +1,8 @@
 /*
- * validate.c - are the values allowed? By the kind's table, then by the kind's own rules.
+ * validate.c - checks values against the kind's table, then by the kind's own rules.
  *
- * Runs on what decode.c and defaults.c left, so types are right. It makes every problem known, not
- * only the first, and formats nothing when there is none.
+ * Runs after decode.c and defaults.c, so types are right. Reports every problem, not only the
+ * first, and formats nothing when there is none.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "api/quantity.h"
 #include "api/schema/structural.h"
 
-/* Uniqueness is checked pair by pair: a longer list is refused. */
+/* Uniqueness is checked pairwise, so longer lists are refused. */
 #define KEYED_LIST_LIMIT 1024u
 #define WHOLE_LIMIT_BYTES (256u * 1024u * 1024u)
 
@@ -38,7 +38,7 @@ static void validate_string(const struct field *f, const struct json *v,
             problem_required(err, at, v->line, NULL);
         return;
     }
-    /* names, paths and words would be cut there without a word */
+    /* a NUL would silently truncate names, paths and words */
     if (strlen(v->u.text) != v->len)
         problem = "may not contain a NUL byte";
     else if (f->values && !is_allowed(f->values, v->u.text))
@@ -116,7 +116,7 @@ static void validate_map(const struct field *f, const struct json *v, const stru
     if (f->flags & FIELD_LABELS)
         metadata_validate_labels(v, at, err);
     if (f->item == FIELD_STRING && !f->values)
-        return; /* nothing a map of plain strings could get wrong */
+        return; /* a map of plain strings has nothing to check */
     json_each (item, v)
         validate_value(f, f->item, item, PATH_KEY(at, item->key), err);
 }
@@ -175,12 +175,12 @@ void object_validate_part(const struct field *fields, const struct json *part,
     validate_object(fields, NULL, part, at, err);
 }
 
-/* --- what may not change -------------------------------------------------------------------- */
+/* --- immutability --------------------------------------------------------------------------- */
 
 static bool is_same(const struct field *f, enum field_type type, const struct json *a,
                     const struct json *b);
 
-/* 1Gi is 1073741824, with or without quotes. */
+/* 1Gi equals 1073741824, quoted or not. */
 static bool is_same_member(const struct field *f, const struct json *m, const struct json *other)
 {
     const struct field *below = f->type == FIELD_MAP || !f->fields
@@ -265,7 +265,7 @@ static void check_immutable(const struct field *fields, const struct json *objec
     }
 }
 
-/* What is not written in a list is its default, whichever of the two does not say it. */
+/* In lists, an absent member equals its default, on either side. */
 static void validate_change(const struct kind *k, const struct json *object, const struct json *old,
                             struct err *e)
 {

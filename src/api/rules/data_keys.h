@@ -1,4 +1,4 @@
-/* data_keys.h - what ConfigMaps and Secrets have in common: maps whose keys may become files. */
+/* data_keys.h - shared by ConfigMap and Secret: maps whose keys may become file names. */
 #ifndef MUSTER_API_DATA_KEYS_H
 #define MUSTER_API_DATA_KEYS_H
 
@@ -6,7 +6,8 @@
 
 #define DATA_LIMIT_BYTES (1024u * 1024u)
 
-/* Keys, total size, and with old.immutable that nothing changed. maps ends with NULL. */
+/* Checks keys, total size, and, with old.immutable, that nothing changed. maps is
+ * NULL-terminated. */
 void data_maps_validate(const struct json *object, const struct json *old, const char *const *maps,
                         struct err *err);
 

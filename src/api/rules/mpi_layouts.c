@@ -22,7 +22,7 @@ struct rewriting {
     struct arena *arena;
     struct json *spec;
     const struct json *worker;
-    bool whole; /* the older members are all there is to say */
+    bool whole; /* the older members are complete: absent ones are to be removed */
 };
 
 const struct json *mpi_replica_spec(const struct json *spec, const char *type)
@@ -42,7 +42,7 @@ static struct json *worker_entry(const struct rewriting *r)
     return entry;
 }
 
-/* Takes over a member, or its absence where that says something. */
+/* Moves a member, or removes it when the rewrite is complete. */
 static void move(const struct rewriting *r, struct json *to, const char *key,
                  const struct json *value)
 {
@@ -52,7 +52,7 @@ static void move(const struct rewriting *r, struct json *to, const char *key,
         json_remove(to, key);
 }
 
-/* In these layouts the workers' container only serves: what the template has it run is not used. */
+/* In these layouts the workers' container only serves: its own command is not used. */
 static void drop_command(struct rewriting *r, struct json *entry,
                          void (*say)(void *arg, const char *text), void *arg)
 {
@@ -115,7 +115,7 @@ static void rewrite(struct rewriting *r, void (*say)(void *arg, const char *text
     json_remove(r->spec, "mpiHome");
 }
 
-/* --- checks, by the names the user wrote ------------------------------------------------------ */
+/* --- checks, using the names the user wrote --------------------------------------------------- */
 
 static void refuse_both(const struct json *spec, const char *older, const struct json *newer,
                         const char *newer_path, struct err *err)
@@ -128,7 +128,7 @@ static void refuse_both(const struct json *spec, const char *older, const struct
                           newer_path);
 }
 
-/* An object that comes whole; one that is stored already has both only because of a patch. */
+/* Only for a complete object; a stored one has both layouts only because of a patch. */
 static void check_whole(const struct json *spec, struct err *err)
 {
     const struct json *worker = json_get(spec, "worker"), *config = json_get(spec, "mpiConfig");

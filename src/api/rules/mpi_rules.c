@@ -1,5 +1,5 @@
-/* mpi_rules.c - checks across the fields of an MPIJob, and what deserves a warning. Layouts are
- * unified before (mpi_layouts.c). */
+/* mpi_rules.c - checks across the fields of an MPIJob, and its warnings. Layouts are unified first
+ * (mpi_layouts.c). */
 #include "api/mpi_rules.h"
 
 #include <stdio.h>
@@ -105,7 +105,7 @@ static void check_name(const struct json *job, struct err *err)
     size_t room;
 
     if (!*text || dns_name_problem(text))
-        return; /* said already */
+        return; /* already reported */
     (void)snprintf(longest, sizeof(longest), "-hash5-worker-%lld",
                    (long long)max_i64(mpi_workers(json_get(job, "spec")) - 1, 0));
     room = NAME_LIMIT - max_size(strlen(longest), strlen("-hash5-launcher"));

@@ -21,7 +21,7 @@ static void check_name(const struct json *notebook, struct err *err)
     const char *text = json_string(name, ""), *problem;
 
     if (!*text || dns_name_problem(text))
-        return; /* said already */
+        return; /* already reported */
     problem = dns_1035_label_problem(text);
     if (strlen(text) > NOTEBOOK_NAME_LIMIT)
         problem_invalid(

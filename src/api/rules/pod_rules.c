@@ -1,6 +1,6 @@
 /*
- * pod_rules.c - what the tables of a pod cannot say: checks across fields, and of values with a
- * grammar of their own. Said as the real server says it; runs after decoding, so types are right.
+ * pod_rules.c - pod checks beyond the tables: across fields, and of values with their own syntax.
+ * In the real server's wording; runs after decoding, so types are right.
  */
 #include <string.h>
 #include <strings.h>
@@ -10,7 +10,7 @@
 #include "api/object.h"
 #include "api/quantity.h"
 
-/* Names are compared pair by pair. */
+/* Names are compared pairwise. */
 #define PAIRS_LIMIT 1024u
 #define PORT_NAME_LIMIT 15u
 
@@ -44,7 +44,7 @@ static void check_relative(const struct json *path, const struct field_path *at,
 
 /* --- one of several members ----------------------------------------------------------------- */
 
-/* How many of names are members of v; each after the first is said to be too many. */
+/* How many of names are members of v; each after the first is reported as surplus. */
 static unsigned count_members(const struct json *v, const char *const *names, const char *what,
                               const struct field_path *at, struct err *err)
 {
@@ -301,7 +301,7 @@ static void check_handler(const struct json *v, const char *const *handlers,
 
 static const struct {
     const char *name;
-    bool any_threshold; /* more than one success may be asked for */
+    bool any_threshold; /* successThreshold may exceed 1 */
 } probes[] = {{"livenessProbe", false}, {"readinessProbe", true}, {"startupProbe", false}};
 
 static void check_probes(const struct json *container, const struct field_path *parent,
@@ -337,7 +337,7 @@ static void check_lifecycle(const struct json *container, const struct field_pat
 
 /* --- resources ------------------------------------------------------------------------------ */
 
-/* Those with a domain (nvidia.com/gpu) come in whole pieces and cannot be shared. */
+/* Resources with a domain (nvidia.com/gpu) are integral and cannot be shared. */
 static bool is_whole(const char *resource)
 {
     return strchr(resource, '/') != NULL;
@@ -381,7 +381,7 @@ static void check_resources(const struct json *resources, const struct field_pat
 
 /* --- containers ----------------------------------------------------------------------------- */
 
-/* Rights that contradict each other. */
+/* Contradictory rights. */
 static void check_security(const struct json *container, const struct field_path *parent,
                            struct err *err)
 {
@@ -417,7 +417,8 @@ static void check_container(const struct json *spec, const struct json *containe
     check_resources(json_get(container, "resources"), PATH_MEMBER(at, "resources"), err);
 }
 
-/* An init container ends before the others start: nothing to probe, unless it stays (Always). */
+/* An init container ends before the others start, so it has no probes, unless it keeps running
+ * (Always). */
 static void check_init(const struct json *container, const struct field_path *at, struct err *err)
 {
     static const char *const only_running[] = {"livenessProbe", "readinessProbe", "startupProbe",

@@ -1,4 +1,4 @@
-/* pytorch_rules.c - checks across a PyTorchTrainingJob's fields, and what deserves a warning. */
+/* pytorch_rules.c - checks across the fields of a PyTorchTrainingJob, and its warnings. */
 #include "api/pytorch_rules.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static bool asks_for_elastic(const struct json *job)
     return json_bool(json_at(job, "spec", "elastic", "enabled"), false);
 }
 
-/* Only torchrun can go on with another number of replicas. */
+/* Only torchrun can continue with a different number of replicas. */
 static bool is_elastic(const struct json *job)
 {
     return asks_for_elastic(job) &&
@@ -60,7 +60,8 @@ static int digits_of(int64_t n)
     return count;
 }
 
-/* Pods and Services are named <job>-<hash5>-<type>-<index>: how much of 63 is left for the job. */
+/* Pods and Services are named <job>-<hash5>-<type>-<index>: how many of the 63 characters are left
+ * for the job's name. */
 static int64_t name_room(const struct json *job, const struct json *spec)
 {
     int64_t replicas = json_get_int(spec, "replicas", 1);
@@ -80,7 +81,7 @@ static void check_name(const struct json *job, struct err *err)
     int64_t room = NAME_LIMIT;
 
     if (!*text || dns_name_problem(text))
-        return; /* said already */
+        return; /* already reported */
     json_each (spec, replica_specs(job))
         if (name_room(job, spec) < room) {
             room = name_room(job, spec);
@@ -117,7 +118,7 @@ static void check_replicas(const struct json *job, const struct json *old, struc
         i++;
     }
     if (negative || json_len(specs) == 0)
-        return; /* said already */
+        return; /* already reported */
     if (total < 1)
         problem_required(err, at, specs->line, "a job needs at least one replica");
     if (total > JOB_REPLICAS_LIMIT) {
@@ -128,7 +129,7 @@ static void check_replicas(const struct json *job, const struct json *old, struc
     }
 }
 
-/* `kubectl scale` of a job that cannot be scaled must not look as if it had been. */
+/* `kubectl scale` of a job that cannot be scaled must not appear to succeed. */
 static void check_same_size(const struct json *job, const struct json *old, struct err *err)
 {
     const struct json *wanted = json_at(job, "spec", "elastic", "expectedReplicas");
@@ -180,10 +181,10 @@ static void check_elastic(const struct json *job, struct err *err)
         return;
     if (!least)
         problem_required(err, PATH_MEMBER(at, "minReplicas"), elastic->line,
-                         "elastic training needs it");
+                         "required for elastic training");
     if (!most)
         problem_required(err, PATH_MEMBER(at, "maxReplicas"), elastic->line,
-                         "elastic training needs it");
+                         "required for elastic training");
     if (least && most && json_int(least, 0) > json_int(most, 0))
         problem_invalid(err, PATH_MEMBER(at, "maxReplicas"), most,
                         "must be greater than or equal to minReplicas, which is %lld",
@@ -213,7 +214,7 @@ static const struct json *min_nodes(const struct json *job)
     return json_at(job, "spec", "torchrunConfig", "minNodes");
 }
 
-/* A stored job that was accepted before stays valid until either number is changed. */
+/* A stored job that was accepted earlier stays valid until either number changes. */
 static void check_min_nodes(const struct json *job, const struct json *old, struct err *err)
 {
     const struct json *least = min_nodes(job);
@@ -257,7 +258,7 @@ static const struct json *training_container(const struct json *pod_spec)
     return python ? python : json_index(containers, 0);
 }
 
-/* The user's value wins over the one the group needs. */
+/* The user's value overrides the one the group needs. */
 static void warn_env(const struct speaker *s, const struct json *pod_spec, size_t index)
 {
     static const char *const ours[] = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
@@ -283,8 +284,8 @@ static void warn_templates(const struct speaker *s, const struct json *job)
     }
 }
 
-/* torchrun takes the command's place and runs what args say: a job that came with a command only
- * would start it with nothing to run. */
+/* torchrun replaces the command and runs args: with a command and no args it would have nothing to
+ * run. */
 static void warn_torchrun(const struct speaker *s, const struct json *job)
 {
     size_t i = 0;

@@ -41,11 +41,11 @@ static void read_actions(struct reading *r, const struct json *entry)
         else if (is_word(text, len, "preempt"))
             r->config.preempts = true;
         else if (len > 0)
-            complain(r, entry, "there are the actions allocate and preempt; others are not done");
+            complain(r, entry, "only the actions allocate and preempt are supported");
         text += len + (text[len] != '\0');
     }
     if (!allocates)
-        complain(r, entry, "allocate cannot be left out: pods are placed all the same");
+        complain(r, entry, "allocate cannot be left out: pods are placed anyway");
 }
 
 static void read_strategy(struct reading *r, const struct json *entry)
@@ -67,7 +67,7 @@ static void read_entry(struct reading *r, const struct json *entry)
             keys[i].read(r, entry);
             return;
         }
-    complain(r, entry, "is not carried out: only actions and binpack.strategy are");
+    complain(r, entry, "has no effect: only actions and binpack.strategy are supported");
 }
 
 struct scheduler_config scheduler_config_read(const struct json *map,

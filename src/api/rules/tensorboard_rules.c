@@ -10,7 +10,7 @@
 
 /* --- folders ---------------------------------------------------------------------------------- */
 
-/* What is wrong with a path inside a claim; NULL when nothing is. */
+/* The problem with a path inside a claim, or NULL. */
 static const char *path_problem(const char *path)
 {
     for (const char *at = path; *at;) {
@@ -27,7 +27,7 @@ static const char *path_problem(const char *path)
     return NULL;
 }
 
-/* "./log/" and "log" are one folder. */
+/* "./log/" and "log" are the same folder. */
 static const char *clean_path(struct arena *a, const char *path)
 {
     char *out = arena_strdup(a, path), *end = out;
@@ -89,7 +89,7 @@ size_t tensorboard_folders(struct arena *a, const struct json *spec, struct tens
         const struct json *paths = json_get(pvc, "subPath");
 
         if (!paths)
-            paths = json_get(pvc, "subpath"); /* objects another server has stored */
+            paths = json_get(pvc, "subpath"); /* stored by another server */
         json_each (path, paths)
             add_folder(&f, json_get_string(pvc, "name", ""), json_string(path, ""));
         if (json_len(paths) == 0)
@@ -100,7 +100,7 @@ size_t tensorboard_folders(struct arena *a, const struct json *spec, struct tens
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-/* Several folders are given to TensorBoard as one list. */
+/* TensorBoard gets several folders as one separated list. */
 static void check_separators(const struct json *path, bool several, const struct field_path *at,
                              struct err *err)
 {
@@ -165,7 +165,7 @@ static void check_pvc(const struct json *pvc, bool several, const struct field_p
         check_path(path, several, PATH_INDEX(PATH_MEMBER(at, "subPath"), i++), err);
 }
 
-/* A mistake here would surface only when the curves are opened. */
+/* Otherwise a mistake would only surface when the curves are opened. */
 static void check_unreadable(const struct json *dir, const struct field_path *at, struct err *err)
 {
     static const struct {
@@ -220,7 +220,7 @@ static void check_name(const struct json *board, struct err *err)
     const char *text = json_string(name, ""), *problem;
 
     if (!*text || dns_name_problem(text))
-        return; /* said already */
+        return; /* already reported */
     problem = dns_1035_label_problem(text);
     if (strlen(text) > TENSORBOARD_NAME_LIMIT)
         problem_invalid(err, at, name,
@@ -256,7 +256,7 @@ void tensorboard_unify(struct arena *a, struct json *board,
 
     (void)say, (void)arg, (void)err;
     if (!json_string_is(mode, "paused") && !json_string_is(mode, "running"))
-        return; /* anything else is refused by the table */
+        return; /* the table refuses anything else */
     json_set_bool(a, spec, "suspend", json_string_is(mode, "paused"));
     json_remove(spec, "runMode");
 }

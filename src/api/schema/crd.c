@@ -28,7 +28,7 @@ static struct json *names_of(struct arena *a, const struct kind *k)
     return names;
 }
 
-/* Name is the server's own column. */
+/* Without Name, which is the server's own column. */
 static struct json *columns_of(struct arena *a, const struct kind *k)
 {
     struct json *list = json_new_array(a);
@@ -37,7 +37,7 @@ static struct json *columns_of(struct arena *a, const struct kind *k)
         struct json *column = json_append(list, json_new_object(a));
 
         json_set_string(a, column, "name", c->name);
-        /* An age is a string of ours; elsewhere the server makes it of the time. */
+        /* Age is a string here; other servers compute it from the time. */
         json_set_string(a, column, "type",
                         strcmp(c->path, ".metadata.creationTimestamp") == 0 ? "date" : c->type);
         json_set_string(a, column, "description", c->doc);

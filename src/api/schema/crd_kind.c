@@ -24,7 +24,7 @@ static const char *copy(struct arena *a, const struct json *object, const char *
 static const struct column name_column = COLUMN_NAME;
 static const struct column age_column = {.name = "Age",
                                          .type = "date",
-                                         .doc = "Time since it was made.",
+                                         .doc = "Time since it was created.",
                                          .path = ".metadata.creationTimestamp"};
 
 static const struct column *copy_columns(struct arena *a, const struct json *list)
@@ -46,7 +46,7 @@ static const struct column *copy_columns(struct arena *a, const struct json *lis
     return out;
 }
 
-/* ".spec.color" selects as "spec.color". */
+/* ".spec.color" is selected as "spec.color". */
 static const char *const *copy_selectable(struct arena *a, const struct json *list)
 {
     const char **out = arena_alloc(a, (json_len(list) + 1) * sizeof(*out));
@@ -72,7 +72,7 @@ static const struct kind_scale *copy_scale(struct arena *a, const struct json *s
     return out;
 }
 
-/* Versions differ in name only. */
+/* Versions differ only in name. */
 static void set_version(struct arena *a, const struct kind *k, struct json *object)
 {
     json_set_string(a, object, "apiVersion", kind_api_version(a, k));
@@ -128,8 +128,7 @@ static struct kind *make_kind(struct arena *a, const struct json *crd, const str
     return k;
 }
 
-/* Until it is established nothing is served. */
-/* Whether it is served: names accepted, established. */
+/* Names accepted and established: it is served. */
 static bool is_established(const struct json *crd)
 {
     return object_condition_is(crd, "Established");

@@ -1,8 +1,8 @@
 /*
- * openapi_v2.c - /openapi/v2 as protobuf, the only form kubectl reads it in.
+ * openapi_v2.c - /openapi/v2 as protobuf, the only form kubectl accepts.
  *
- * The schemas are made as JSON by schema.c and encoded here by hand: a message is a run of
- * (field number, length, bytes), written inside out. Field numbers are those of gnostic's
+ * schema.c makes the schemas as JSON, and they are encoded here by hand: a message is a sequence of
+ * (field number, length, bytes), written from the inside out. Field numbers are those of gnostic's
  * OpenAPIv2.proto.
  */
 #include <string.h>
@@ -148,7 +148,7 @@ static void encode_schema(struct buf *out, const struct json *schema)
 
 /* --- operations ----------------------------------------------------------------------------- */
 
-/* ParametersItem{Parameter{NonBodyParameter{QueryParameterSubSchema}}}, inside out. */
+/* ParametersItem{Parameter{NonBodyParameter{QueryParameterSubSchema}}}, from the inside out. */
 static void encode_query_parameter(struct buf *out, const char *name)
 {
     static const unsigned wrappers[] = {3, 2, 1};

@@ -1,5 +1,6 @@
 /* openapi_v3.c - one document per group and version: schemas for `kubectl explain`, and one patch
- * operation per kind by which kubectl sees that the server validates fields and can dry-run. */
+ * operation per kind, from which kubectl learns that the server validates fields and supports dry
+ * runs. */
 #include <string.h>
 
 #include "api/schema.h"
@@ -22,10 +23,10 @@ static struct json *patch_operation(struct arena *a, const struct kind *k)
 
     json_set_stringf(a, op, "operationId", "patch%s%s", k->namespaced ? "Namespaced" : "", k->name);
     parameters = json_make_array(a, op, "parameters");
-    add_parameter(a, parameters, "dryRun", "All: check and answer, store nothing.");
-    add_parameter(a, parameters, "fieldManager", "Who makes the change.");
+    add_parameter(a, parameters, "dryRun", "All: validate and answer, but store nothing.");
+    add_parameter(a, parameters, "fieldManager", "Field manager of the change.");
     add_parameter(a, parameters, "fieldValidation",
-                  "What happens to unknown fields: Ignore, Warn or Strict.");
+                  "How to treat unknown fields: Ignore, Warn or Strict.");
     json_set_string(a, json_make_object(a, json_make_object(a, op, "responses"), "200"),
                     "description", "OK");
     json_set_string(a, op, "x-kubernetes-action", "patch");

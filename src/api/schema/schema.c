@@ -1,4 +1,4 @@
-/* schema.c - tables of fields to JSON schemas. One walk, three styles (schema.h). */
+/* schema.c - tables of fields to JSON schemas. One traversal, three styles (schema.h). */
 #include "api/schema.h"
 
 #include <string.h>
@@ -12,9 +12,9 @@
 struct styler {
     struct arena *arena;
     enum schema_style style;
-    bool untracked;           /* CRD: in a list whose elements cannot be told apart */
-    bool open;                /* V2: say nothing of objects that keep unknown members */
-    struct json *definitions; /* V2, V3: where types with a name are defined, once */
+    bool untracked;           /* CRD: inside a list without keys */
+    bool open;                /* V2: omit the schema of objects that keep unknown members */
+    struct json *definitions; /* V2, V3: where named types are defined, once each */
 };
 
 static struct json *value_schema(const struct styler *s, const struct field *f,
@@ -64,7 +64,7 @@ static void int_or_string(const struct styler *s, struct json *schema)
 {
     struct json *any;
 
-    if (s->style == SCHEMA_V2) { /* it has no "either": string with a format is how it is told */
+    if (s->style == SCHEMA_V2) { /* v2 has no "oneOf": string with a format is the convention */
         set_type(s, schema, "string", "int-or-string");
         return;
     }
@@ -76,7 +76,7 @@ static void int_or_string(const struct styler *s, struct json *schema)
 
 /* --- objects -------------------------------------------------------------------------------- */
 
-/* A definition for other servers does not say what this one leaves undone. */
+/* A definition for other servers does not mention what this server ignores. */
 static const char *full_doc(const struct styler *s, const struct field *f)
 {
     if (s->style == SCHEMA_CRD)
@@ -103,7 +103,7 @@ static struct json *field_schema(const struct styler *s, const struct field *f, 
 {
     struct json *schema = value_schema(s, f, f->type, defaults);
 
-    /* A default beside an older spelling would look like a second, different answer. */
+    /* A default next to an older spelling would look contradictory. */
     if (defaults && f->default_json && !f->alias)
         json_set(s->arena, schema, "default",
                  json_parse(s->arena, f->default_json, strlen(f->default_json), NULL));
@@ -164,7 +164,7 @@ static void add_immutable(const struct styler *s, struct json *schema, const str
                             .message = f->immutable ? f->immutable : "field is immutable"});
 }
 
-/* CEL sees nothing of what is kept as it is. */
+/* CEL cannot see members without a schema. */
 static bool is_seen_by_rules(const struct field *f)
 {
     return f->type != FIELD_ANY && (f->type != FIELD_OBJECT || f->fields);
@@ -188,7 +188,7 @@ static void object_schema(const struct styler *s, const struct field *f, struct 
     struct json *properties;
 
     if (open && s->style == SCHEMA_V2 && (s->open || !f->fields || f->flags & FIELD_READ_ONLY))
-        return; /* without a type anything goes: v2 has no other way to say it */
+        return; /* v2 can express "anything" only by omitting the type */
     json_set_string(s->arena, schema, "type", "object");
     if (open)
         json_set_bool(s->arena, schema, "x-kubernetes-preserve-unknown-fields", true);
@@ -200,7 +200,8 @@ static void object_schema(const struct styler *s, const struct field *f, struct 
         add_property(s, properties, m, defaults && !(f->flags & FIELD_NO_DEFAULTS));
     if (s->style != SCHEMA_CRD)
         return;
-    if (!s->untracked && !(f->flags & FIELD_NO_DEFAULTS)) /* a template is not what it makes */
+    if (!s->untracked && !(f->flags & FIELD_NO_DEFAULTS)) /* a template is not the object created
+                                                           * from it */
         add_immutables(s, schema, f->fields);
     for (const struct rule *r = f->rules; r && r->rule; r++)
         add_rule(s, schema, r);
@@ -213,7 +214,7 @@ static bool is_required(const struct field *fields, const char *name)
     return f && f->flags & FIELD_REQUIRED;
 }
 
-/* How kubectl makes strategic merge patches of this list. */
+/* Tells kubectl how to merge this list in strategic merge patches. */
 static void patch_strategy(const struct styler *s, const struct field *f, struct json *schema)
 {
     if (field_merge_key(f))
@@ -223,7 +224,7 @@ static void patch_strategy(const struct styler *s, const struct field *f, struct
                         f->flags & FIELD_RETAIN_KEYS ? "merge,retainKeys" : "merge");
 }
 
-/* A list keyed by a member that may be missing is no map to a real server. */
+/* A real server does not accept a key that may be missing in a list of type map. */
 static void list_schema(const struct styler *s, const struct field *f, struct json *schema,
                         bool defaults)
 {
@@ -305,7 +306,7 @@ static const char *reference_text(const struct styler *s, const char *name)
                         s->style == SCHEMA_V2 ? "definitions" : "components/schemas", name);
 }
 
-/* Named first, filled then: a type may hold itself. */
+/* Registered before it is filled, because a type may contain itself. */
 static void define_type(const struct styler *s, const struct field *f)
 {
     const struct field whole = {
@@ -319,7 +320,7 @@ static void define_type(const struct styler *s, const struct field *f)
         object_schema(s, &whole, schema, true);
 }
 
-/* v3 says nothing beside a reference but what is beside allOf. */
+/* In v3 siblings of $ref are ignored, so it is wrapped in allOf. */
 static struct json *named_schema(const struct styler *s, const struct field *f,
                                  enum field_type type)
 {
@@ -334,7 +335,7 @@ static struct json *named_schema(const struct styler *s, const struct field *f,
     return schema;
 }
 
-/* Of the field itself when type is its own, else of one of its elements. */
+/* The schema of the field itself, or of its elements if type is theirs. */
 static struct json *value_schema(const struct styler *s, const struct field *f,
                                  enum field_type type, bool defaults)
 {
@@ -383,7 +384,7 @@ static struct json *metadata_property(const struct styler *s)
     return schema;
 }
 
-/* v2 cannot say that anything goes, or that null does: it says nothing then, as the real server. */
+/* v2 cannot express "anything" or "null": like the real server, omit the type. */
 static void open_up(struct json *schema)
 {
     static const char *const limits[] = {"type", "properties", "items", "additionalProperties",
@@ -446,7 +447,7 @@ struct json *schema_group_version_kind(struct arena *a, const struct kind *k)
     return gvk;
 }
 
-/* Groups of Kubernetes' own go by their package, others by their domain read backwards. */
+/* Kubernetes' own groups are named by package, others by their reversed domain. */
 const char *schema_definition_name(struct arena *a, const struct kind *k)
 {
     const char *end = k->group + strlen(k->group);

@@ -24,7 +24,7 @@ struct pruner {
 static void prune_value(const struct pruner *p, const struct json *schema, struct json *v,
                         const struct field_path *at, bool is_object);
 
-/* The schema of one member; NULL: nothing is said about it. */
+/* The schema of one member; NULL: unspecified. */
 static const struct json *member_schema(const struct json *schema, const char *key)
 {
     const struct json *known = json_get(json_get(schema, "properties"), key);

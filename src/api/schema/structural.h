@@ -1,10 +1,10 @@
 /*
- * structural.h - kinds that are installed at run time: objects checked, defaulted and pruned by the
- * structural OpenAPI v3 schema of their CustomResourceDefinition, instead of by a table.
+ * structural.h - kinds installed at run time: objects are validated, defaulted and pruned by the
+ * structural OpenAPI v3 schema of their CustomResourceDefinition instead of a table.
  *
- * Not done: rules in CEL (x-kubernetes-validations) are accepted and not evaluated; patterns are
- * POSIX extended expressions with \d \w \s \S \D \W understood, one that still does not compile
- * lets everything pass; lists are applied whole by server-side apply.
+ * Not supported: CEL rules (x-kubernetes-validations) are accepted but not evaluated; patterns are
+ * POSIX extended expressions plus \d \w \s \S \D \W, and one that still does not compile matches
+ * everything; server-side apply replaces lists whole.
  */
 #ifndef MUSTER_API_STRUCTURAL_H
 #define MUSTER_API_STRUCTURAL_H
@@ -13,17 +13,17 @@
 #include "api/problem.h"
 
 #define STRUCTURAL_DEPTH_LIMIT 64u
-#define STRUCTURAL_UNIQUE_LIMIT 1024u /* elements of a set or map; compared pair by pair */
+#define STRUCTURAL_UNIQUE_LIMIT 1024u /* elements of a set or map, which are compared pairwise */
 #define STRUCTURAL_PATTERN_LIMIT 4096u
 
-/* Members the schema does not know are taken out; each is said to unknown (may be NULL) first. */
+/* Removes members the schema does not have, after passing each to unknown (may be NULL). */
 typedef void structural_unknown_fn(void *arg, const struct field_path *at);
 void structural_prune(const struct json *schema, struct json *object,
                       structural_unknown_fn *unknown, void *arg);
 void structural_set_defaults(struct arena *a, const struct json *schema, struct json *object);
 void structural_validate(const struct json *schema, const struct json *object, struct err *err);
 
-/* Is the schema itself one that can be served? Adds a cause per problem. */
+/* Checks whether the schema itself can be served. Adds a cause per problem. */
 void structural_check(const struct json *schema, const struct field_path *at, struct err *err);
 
 #endif

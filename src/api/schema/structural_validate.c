@@ -1,6 +1,7 @@
 /*
- * structural_validate.c - values against a structural schema. Says every problem, in the words of
- * the real server; anyOf, oneOf, allOf and not are tried with the problems thrown away.
+ * structural_validate.c - validates values against a structural schema. Reports every problem, in
+ * the real server's wording; for anyOf, oneOf, allOf and not the problems of the branches are
+ * discarded.
  */
 #include <math.h>
 #include <regex.h>
@@ -40,7 +41,7 @@ static void should(struct err *err, const struct field_path *at, const struct js
     buf_release(&path);
 }
 
-/* A number of the schema as it was written, for messages. */
+/* A number of the schema as written, for messages. */
 static const char *written(const struct json *v, char out[32])
 {
     if (json_is(v, JSON_REAL))
@@ -72,7 +73,7 @@ static bool has_type(const struct json *v, const char *type)
     return true;
 }
 
-/* False: nothing more can be said about the value. */
+/* False: no further check of the value makes sense. */
 static bool check_type(const struct json *schema, const struct json *v, const struct field_path *at,
                        struct err *err)
 {
@@ -130,7 +131,7 @@ static size_t count_characters(const struct json *v)
     return n;
 }
 
-/* The classes POSIX does not know by their letters. */
+/* Character classes that POSIX has no letters for. */
 static void add_class(struct buf *out, char c, bool in_brackets)
 {
     static const struct {

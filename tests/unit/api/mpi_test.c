@@ -86,7 +86,7 @@ static void a_repeated_run_policy_is_warned_about_and_the_last_counts(void **sta
     const struct json *job = admitted(KIND, LAYOUT_2023);
 
     (void)state;
-    assert_non_null(strstr(warnings, "duplicate key \"runPolicy\", the last one counts"));
+    assert_non_null(strstr(warnings, "duplicate key \"runPolicy\", the last one wins"));
     assert_json(json_at(job, "spec", "runPolicy"), "{\"cleanUpWorkers\":true}");
 }
 

@@ -368,8 +368,8 @@ static void duplicate_keys_are_warned_about(void **state)
     (void)state;
     (void)parse("a: 1\nb: 2\na: 3\n");
     (void)parse("{\"x\":1,\n\"x\":2}");
-    assert_string_equal(warnings, "line 3: duplicate key \"a\", the last one counts\n"
-                                  "line 2: duplicate key \"x\", the last one counts\n");
+    assert_string_equal(warnings, "line 3: duplicate key \"a\", the last one wins\n"
+                                  "line 2: duplicate key \"x\", the last one wins\n");
 }
 
 static void readers_answer_for_what_is_absent(void **state)

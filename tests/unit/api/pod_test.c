@@ -249,7 +249,7 @@ static void what_muster_writes_itself_is_refused(void **state)
         const char *text = arena_printf(&arena, ANNOTATED("a: b, %s: x"), names[i]);
         const char *said = arena_printf(
             &arena,
-            "1 metadata.annotations[%s]: Forbidden: muster itself writes this annotation; "
+            "1 metadata.annotations[%s]: Forbidden: this annotation is reserved for muster itself; "
             "leave it out\n",
             names[i]);
         auto_err fresh = ERR_INIT, later = ERR_INIT, same = ERR_INIT;

@@ -98,7 +98,7 @@ static void both_spellings_with_different_values_are_refused(void **state)
                      err_errno(ERR_INVALID));
     assert_string_equal(causes_of(&err),
                         "20 spec.torchrunConfig.enable: Invalid value: true: differs from enabled, "
-                        "of which it is the older spelling: give one of them\n");
+                        "of which it is the older spelling: set only one of them\n");
 }
 
 static void a_patch_in_the_old_spelling_can_be_renamed_before_it_is_merged(void **state)
@@ -225,8 +225,8 @@ static void bad_manifests_get_one_error_that_names_field_and_line(void **state)
          "255, "
          "inclusive\n"},
         {JOB("  elastic:\n    enabled: true\n"),
-         "18 spec.elastic.minReplicas: Required value: elastic training needs it\n"
-         "18 spec.elastic.maxReplicas: Required value: elastic training needs it\n"},
+         "18 spec.elastic.minReplicas: Required value: required for elastic training\n"
+         "18 spec.elastic.maxReplicas: Required value: required for elastic training\n"},
         {JOB("  elastic:\n    enabled: true\n    minReplicas: 3\n    maxReplicas: 2\n"),
          "21 spec.elastic.maxReplicas: Invalid value: 2: must be greater than or equal to "
          "minReplicas, which is 3\n"},

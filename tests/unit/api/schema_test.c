@@ -129,8 +129,8 @@ static void the_crd_is_complete(void **state)
                 "\".spec.elastic.expectedReplicas\",\"statusReplicasPath\":"
                 "\".status.aggregate.running\"}}");
     assert_json(json_index(json_get(version, "additionalPrinterColumns"), 0),
-                "{\"name\":\"Phase\",\"type\":\"string\",\"description\":\"Where the job is in its "
-                "life.\",\"jsonPath\":\".status.phase\"}");
+                "{\"name\":\"Phase\",\"type\":\"string\",\"description\":\"Phase of the job.\","
+                "\"jsonPath\":\".status.phase\"}");
     json_each (c, json_get(version, "additionalPrinterColumns"))
         assert_non_null(json_get(c, "jsonPath"));
     version = json_index(at(schema_crd(&arena, &kind_queue), "spec", "versions"), 0);

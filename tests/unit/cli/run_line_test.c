@@ -3,8 +3,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -208,6 +211,46 @@ static void test_wrong_values_name_their_option(void **state)
     }
 }
 
+static const struct json *command_of(const struct json *job)
+{
+    return json_get(container_of_job(first_of(job)), "command");
+}
+
+static void make_program(const char *dir, const char *name)
+{
+    char path[256];
+    FILE *f;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    f = fopen(path, "we");
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(chmod(path, 0755), 0);
+}
+
+/* As on a bare Debian. */
+static void test_python3_serves_where_there_is_no_python(void **state)
+{
+    char dir[] = "/tmp/muster-run-line-XXXXXX", path[256];
+    struct run_line_options o = {0};
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(setenv("PATH", dir, 1), 0);
+    make_program(dir, "python3");
+    assert_words(command_of(job_here(&o, WORDS("python", "train.py"), 2, true)),
+                 "python3|train.py");
+    assert_words(command_of(job_here(&o, WORDS("python", "train.py"), 2, false)),
+                 "python|train.py");
+    make_program(dir, "python");
+    assert_words(command_of(job_here(&o, WORDS("python", "train.py"), 2, true)), "python|train.py");
+    for (size_t i = 0; i < 2; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", dir, i ? "python" : "python3");
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +260,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_mpi, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_asked_for, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_values_name_their_option, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_python3_serves_where_there_is_no_python, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,8 +57,8 @@ static void test_what_is_wrong(void **state)
     static const char *const cases[][3] = {
         {"lr", NULL, "--set wants NAME=VALUE,VALUE,..., not 'lr'"},
         {"lr=", NULL, "--set wants NAME=VALUE,VALUE,..., not 'lr='"},
-        {"lr=1,1", NULL, "--set lr: '1' is there twice"},
-        {"lr=1", "lr=2", "--set lr is there twice"},
+        {"lr=1,1", NULL, "--set lr: '1' is given twice"},
+        {"lr=1", "lr=2", "--set lr is given twice"},
         {"seed=1", NULL, "--set seed: the command has no {seed}"},
         {"l r=1", NULL,
          "--set l r=1: a name has letters, digits, '_', '-' and '.', and begins "

@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 
+#include "cli/command.h"
 #include "cli/words.h"
+
+static unsigned missing;
 
 /* The next conversion of a format, or NULL; "%%" is none. */
 static const char *next_conversion(const char *s, size_t *ret_len)
@@ -58,6 +61,28 @@ static void each_text_is_there_once_and_is_chinese(void **state)
     }
 }
 
+static void check_translated(const char *text)
+{
+    if (text && strcmp(words(text), text) == 0)
+        print_error("not translated: \"%s\"\n", text), missing++;
+}
+
+static void all_help_is_translated(void **state)
+{
+    (void)state;
+    for (size_t i = 0; commands[i]; i++) {
+        const struct command *c = commands[i];
+
+        if (c->hidden)
+            continue;
+        check_translated(c->summary);
+        check_translated(c->help);
+        for (const struct option_spec *o = c->options; o && o->name; o++)
+            check_translated(o->doc);
+    }
+    assert_int_equal(missing, 0);
+}
+
 static void the_locale_decides(void **state)
 {
     (void)state;
@@ -69,6 +94,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(formats_take_the_same_arguments),
                                        cmocka_unit_test(each_text_is_there_once_and_is_chinese),
+                                       cmocka_unit_test(all_help_is_translated),
                                        cmocka_unit_test(the_locale_decides)};
 
     (void)unsetenv("LC_ALL");

@@ -166,7 +166,7 @@ static void mistakes_are_told_with_file_and_line(void **state)
          "users:\n- name: u\n  user: {}\n",
          "/etc/kube/config:13: proxy-url must begin with http://, https:// or socks5://"},
         {HEAD CONTEXT CLUSTER "users:\n- name: u\n  user: {client-certificate-data: QQ==}\n",
-         "/etc/kube/config:16: client-certificate and client-key come together"},
+         "/etc/kube/config:16: client-certificate and client-key must both be set"},
         {HEAD CONTEXT CLUSTER "users:\n- name: u\n  user:\n    client-key-data: '*'\n",
          "/etc/kube/config:17: client-key-data is not base64"},
         {"kind: [\n", "/etc/kube/config: "},
@@ -281,12 +281,12 @@ static void plugins_are_run(void **state)
                 "&& " SAYS("\\\"token\\\":\\\"told\\\"")),
          "told", NULL},
         {PLUGIN("exit 3"), NULL, "failed with exit code 3"},
-        {PLUGIN("echo hello"), NULL, "it is no ExecCredential in JSON"},
+        {PLUGIN("echo hello"), NULL, "it is not an ExecCredential in JSON"},
         {PLUGIN(SAYS("")), NULL, "status has neither token nor clientCertificateData"},
         {PLUGIN(SAYS("\\\"clientCertificateData\\\":\\\"c\\\"")), NULL,
-         "clientCertificateData and clientKeyData come together"},
+         "clientCertificateData and clientKeyData must both be set"},
         {PLUGIN(SAYS("\\\"token\\\":\\\"t\\\",\\\"expirationTimestamp\\\":\\\"later\\\"")), NULL,
-         "status.expirationTimestamp is no time"},
+         "status.expirationTimestamp is not a time"},
     };
 
     (void)state;
@@ -319,8 +319,8 @@ static void plugin_that_is_not_there(void **state)
 
     (void)state;
     assert_true(exec_plugin_run(&a, &p, -1, &c, &err) < 0);
-    assert_non_null(strstr(err.text, "/nonexistent/plugin, which the kubeconfig's user logs in "
-                                     "with, cannot be run: No such file"));
+    assert_non_null(strstr(err.text, "login plugin /nonexistent/plugin cannot be run: No such "
+                                     "file"));
     assert_string_equal(err.hint, "apt install it");
     arena_release(&a);
 }

@@ -277,7 +277,7 @@ static void another_ones_pod_is_not(void **state)
     ask(f, "/tensorboard/ns/b/");
     answer_board(f);
     answer_pod(f, "other", "127.0.0.1");
-    read_until(f, f->client, got, sizeof(got), "its pod is not there yet");
+    read_until(f, f->client, got, sizeof(got), "its pod does not exist yet");
     assert_ptr_equal(strstr(got, "HTTP/1.1 503 "), got);
     assert_int_equal(accept4(f->listener, NULL, NULL, SOCK_CLOEXEC), -1);
 }

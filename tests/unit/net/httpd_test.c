@@ -348,7 +348,7 @@ static void the_last_answer_arrives(void **state)
     while (!c.closed)
         loop_run_once(f.loop);
     assert_non_null(strstr(c.in.data, "HTTP/1.1 400 "));
-    assert_non_null(strstr(c.in.data, "the header Host is there twice"));
+    assert_non_null(strstr(c.in.data, "the header Host occurs twice"));
     client_close(&c);
     while (httpd_connection_count(f.httpd) > 0)
         loop_run_once(f.loop);

@@ -165,20 +165,21 @@ static void what_is_not_carried_out_is_said(void **state)
          "\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"storageClassName\":\"fast\","
          "\"resources\":"
          "{\"requests\":{\"storage\":\"1Gi\"}}}",
-         "spec.storageClassName is not carried out here"},
+         "spec.storageClassName has no effect here"},
         {"persistentvolumeclaims",
          "\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"volumeName\":\"v\",\"resources\":"
          "{\"requests\":{\"storage\":\"1Gi\"}}}",
-         "spec.volumeName is not carried out here"},
+         "spec.volumeName has no effect here"},
         {"services", "\"spec\":{\"type\":\"LoadBalancer\",\"ports\":[{\"port\":80}]}",
-         "spec.type is not carried out here"},
+         "spec.type has no effect here"},
         {"services", "\"spec\":{\"externalIPs\":[\"1.2.3.4\"],\"ports\":[{\"port\":80}]}",
-         "spec.externalIPs is not carried out here"},
-        {"secrets", "\"type\":\"kubernetes.io/service-account-token\"", "no token is put into"},
+         "spec.externalIPs has no effect here"},
+        {"secrets", "\"type\":\"kubernetes.io/service-account-token\"",
+         "such a Secret gets no token here"},
         {"pods",
          "\"spec\":{\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{"
          "\"ephemeral-storage\":\"1Gi\"}}}]}",
-         "requests[ephemeral-storage] is not carried out here"},
+         "requests[ephemeral-storage] has no effect here"},
     };
     struct fixture *f = *state;
     char request[1024], body[512], *answer;
@@ -407,7 +408,7 @@ static void says_why_there_is_no_log(void **state)
            200);
     for (size_t i = 0; i < ELEMS(of_the_node); i++)
         assert_says(expect(f, "GET", of_the_node[i], NULL, 404), "NotFound",
-                    "pod \"p\": node \"n\" is gone: there is nobody to ask");
+                    "pod \"p\": node \"n\" is gone");
 }
 
 #define test(fn) cmocka_unit_test_setup_teardown(fn, listen_set_up, fixture_tear_down)

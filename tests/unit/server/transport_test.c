@@ -14,7 +14,7 @@ static void a_stream_that_is_called_for_is_refused(void **state)
     struct answer a = ask(f, "GET", CONFIG_MAPS "?watch=true", NULL);
 
     assert_int_equal(a.status, 0);
-    assert_string_equal(a.body, "the answer is a stream: it is opened, not called for");
+    assert_string_equal(a.body, "the answer is a stream: open it instead");
     (void)expect(f, "GET", CONFIG_MAPS, NULL, 200);
 }
 
