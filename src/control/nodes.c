@@ -325,7 +325,6 @@ struct nodes *nodes_new(const struct nodes_options *o)
             .clock = o->clock,
             .kind = &kind_lease,
             .ns = NODE_LEASES,
-            .keeps = (const char *const[]){"metadata", "spec.renewTime", NULL},
             .on_change = on_lease,
             .on_trouble = on_lease_trouble,
             .arg = n});
