@@ -320,14 +320,13 @@ struct nodes *nodes_new(const struct nodes_options *o)
                                                      .on_trouble = on_trouble,
                                                      .arg = n});
     if (n->nodes)
-        n->leases = cache_new(&(struct cache_options){
-            .transport = o->transport,
-            .clock = o->clock,
-            .kind = &kind_lease,
-            .ns = NODE_LEASES,
-            .on_change = on_lease,
-            .on_trouble = on_lease_trouble,
-            .arg = n});
+        n->leases = cache_new(&(struct cache_options){.transport = o->transport,
+                                                      .clock = o->clock,
+                                                      .kind = &kind_lease,
+                                                      .ns = NODE_LEASES,
+                                                      .on_change = on_lease,
+                                                      .on_trouble = on_lease_trouble,
+                                                      .arg = n});
     if (n->leases)
         return n;
     nodes_free(n);
