@@ -206,7 +206,7 @@ class Board(harness.DaemonTest):
         self.ask("media", "image?run=torch&tag=evil&step=1", expect=404)
         self.ask("media", "image?run=torch&tag=sample&step=1", expect=404)
         self.assertIn(b"no histogram tag", self.ask("media", "histograms?run=torch&tag=sample", expect=404))
-        self.assertIn(b"say which", self.ask("media", "images?run=torch", expect=400))
+        self.assertIn(b"name one", self.ask("media", "images?run=torch", expect=400))
         pair = json.loads(self.ask("media", "images?run=tensor&tag=pair"))["samples"]
         self.assertEqual([(one["step"], one["index"]) for one in pair], [(1, 0), (1, 1)])
         self.assertEqual(self.raw("media", "image?run=tensor&tag=pair&step=1&index=1")[1].hex(), expected["png"])
