@@ -12,6 +12,7 @@
 #include "server/server.h"
 
 #define OBJECT_LIMIT_BYTES (3u * 1024u * 1024u) /* encoded */
+#define SHOWN_LIMIT_BYTES (8u * OBJECT_LIMIT_BYTES) /* with managedFields as clients see them */
 
 struct httpd;
 struct wait;
@@ -42,7 +43,7 @@ struct server {
     const struct kind **kinds;             /* compiled in, then installed; ends with NULL */
     struct store_collection **collections; /* as kinds */
     const struct kind **described;         /* kinds, and others with fields; ends with NULL */
-    struct buf scratch;                    /* where objects are encoded, memory kept */
+    struct buf scratch, shown;             /* where objects are encoded, memory kept */
     int64_t first_revision;                /* ready when that is on disk */
     struct wait *waits;
 
@@ -152,6 +153,13 @@ int crd_check_builtin(const struct server_request *r, const char *name, struct e
 const char *object_key(struct arena *a, const struct kind *k, const char *ns, const char *name);
 struct json *blob_parse(struct arena *a, const struct blob *b, struct err *err) must_check;
 
+/* What is kept of an object has who set its fields in a short form at its end: as clients see it
+ * that is metadata.managedFields, and bare it is nowhere. */
+bool stored_is_shown(const struct blob *b); /* there is none */
+size_t stored_bare_len(const struct blob *b); /* then a '}' */
+void stored_write(struct buf *out, const struct blob *b, bool bare);
+struct blob *stored_shown(struct server *s, struct blob *b, bool bare) must_check;
+
 /* As the kind shows it. */
 struct json *stored_parse(struct arena *a, const struct kind *k, const struct blob *b,
                           struct err *err) must_check;
@@ -166,7 +174,7 @@ int object_write(struct server *s, struct arena *a, const struct kind *k, const 
 /* The same for a request: it is answered when the write is on disk, with the object, or with
  * instead when given. A dry run is answered at once. */
 int request_write(struct server_request *r, const char *key, struct json *object,
-                  enum write_type type, int code, const struct json *instead, bool dry_run,
+                  enum write_type type, int code, struct json *instead, bool dry_run,
                   struct err *err) must_check;
 /* Answers with the object as it is, once it is on disk. */
 int request_unchanged(struct server_request *r, const struct store_item *item,
@@ -227,13 +235,13 @@ int body_matches_path(struct server_request *r, const struct json *object,
 /* Everything an update, a patch or a binding has in common: what may not change stays, rules are
  * checked, and what differs is written. next is changed. */
 int change_object(struct server_request *r, const char *key, const struct store_item *item,
-                  const struct json *old, struct json *next, int code, const struct json *instead,
+                  const struct json *old, struct json *next, int code, struct json *instead,
                   struct err *err) must_check;
 
 /* The same for a change that also says who set which fields (apply_patch.c). */
 int change_managed(struct server_request *r, const char *key, const struct store_item *item,
                    const struct json *old, struct json *next, struct json *managed, int code,
-                   const struct json *instead, struct err *err) must_check;
+                   struct json *instead, struct err *err) must_check;
 
 /* Whether anything but metadata and status differs. */
 bool spec_changed(const struct json *old, const struct json *next);
@@ -247,9 +255,9 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
 /* --- server-side apply (apply_patch.c) ------------------------------------------------------- */
 
 int apply_patch(struct server_request *r, enum field_validation mode, struct err *err) must_check;
-/* managedFields after another kind of write; NULL: they stay as they are. */
-struct json *update_managed(const struct server_request *r, const struct json *old,
-                            const struct json *next) must_check;
+/* The text of managedFields after another kind of write; old is NULL at a creation. */
+const char *update_managed(struct server_request *r, const char *managed, const struct json *old,
+                           const struct json *next) must_check;
 
 /* --- built-in kinds have habits (kind_hooks.c) --------------------------------------------- */
 
@@ -298,7 +306,7 @@ int removal_read(const struct server_request *r, const struct json *options, str
 /* Deletes the object of the route (delete.c). instead NULL: answered with the object, or with a
  * Status for kinds whose deleted objects are not shown. */
 int delete_one(struct server_request *r, const struct removal *removal, bool dry_run, int code,
-               const struct json *instead, struct err *err) must_check;
+               struct json *instead, struct err *err) must_check;
 /* For the server's own sweeps: deletes what has the key, without an answer. *ret_gone: no trace is
  * left of it. */
 int removal_sweep(struct server *s, const struct kind *k, const char *key,

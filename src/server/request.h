@@ -13,6 +13,7 @@
 #include "store/store.h"
 
 #define JSON_TYPE "application/json"
+#define MANAGER_LENGTH_LIMIT 128u
 #define WARNINGS_LIMIT 32 /* per answer */
 
 struct server;
@@ -65,6 +66,7 @@ struct server_request {
     const char *body;
     size_t body_len;
     bool too_large; /* the body was not kept */
+    bool bare;      /* answers leave out metadata.managedFields */
     struct arena *arena;
     uint64_t login;              /* the session of a browser it is of; 0: none */
     const struct caller *caller; /* (caller.h); a request without one is refused */
