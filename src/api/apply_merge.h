@@ -21,8 +21,8 @@ struct apply {
 };
 
 /* live may be NULL: nothing is there. config is decoded (object_decode), and is not changed.
- * *ret_next: the merged object; *ret_managed: its managedFields, a list. ERR_CONFLICT with one cause for
- * each field another manager wants to be different. */
+ * *ret_next: the merged object; *ret_managed: its managedFields, a list. ERR_CONFLICT with one
+ * cause for each field another manager wants to be different. */
 int apply_merge(struct arena *a, const struct apply *apply, const struct json *live,
                 const struct json *config, struct json **ret_next, struct json **ret_managed,
                 struct err *err) must_check;

@@ -11,7 +11,7 @@
 #include "server/request.h"
 #include "server/server.h"
 
-#define OBJECT_LIMIT_BYTES (3u * 1024u * 1024u) /* encoded */
+#define OBJECT_LIMIT_BYTES (3u * 1024u * 1024u)     /* encoded */
 #define SHOWN_LIMIT_BYTES (8u * OBJECT_LIMIT_BYTES) /* with managedFields as clients see them */
 
 struct httpd;
@@ -115,6 +115,11 @@ int limit_range_apply(struct server_request *r, struct json *pod, struct err *er
 /* --- priorities (priority.c): a new pod gets the number of its class ------------------- */
 int priority_apply(struct server_request *r, struct json *pod, struct err *err) must_check;
 
+/* --- policies (admission.c): what bound ones say of a write; object is NULL at a deletion ------
+ */
+int admission_check(struct server_request *r, const char *operation, const struct json *old,
+                    const struct json *object, bool dry_run, struct err *err) must_check;
+
 /* --- queues (queue_check.c): 403 when what is made may not use the queue it names ------- */
 int queue_check(struct server_request *r, const struct json *object, struct err *err) must_check;
 
@@ -155,7 +160,7 @@ struct json *blob_parse(struct arena *a, const struct blob *b, struct err *err) 
 
 /* What is kept of an object has who set its fields in a short form at its end: as clients see it
  * that is metadata.managedFields, and bare it is nowhere. */
-bool stored_is_shown(const struct blob *b); /* there is none */
+bool stored_is_shown(const struct blob *b);   /* there is none */
 size_t stored_bare_len(const struct blob *b); /* then a '}' */
 void stored_write(struct buf *out, const struct blob *b, bool bare);
 struct blob *stored_shown(struct server *s, struct blob *b, bool bare) must_check;

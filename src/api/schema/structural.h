@@ -12,7 +12,7 @@
 
 #define STRUCTURAL_DEPTH_LIMIT 64u
 #define STRUCTURAL_UNIQUE_LIMIT 1024u /* elements of a set or map; compared pair by pair */
-#define STRUCTURAL_RULES_COST 2000000   /* of one object */
+#define STRUCTURAL_RULES_COST 2000000 /* of one object */
 
 /* Members the schema does not know are taken out; each is said to unknown (may be NULL) first. */
 typedef void structural_unknown_fn(void *arg, const struct field_path *at);
