@@ -159,6 +159,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "Deleted pod: {}": "已删除 Pod：{1}",
   "Created pod: {}": "已创建 Pod：{1}",
   "Error creating: {}": "创建失败：{1}",
+  "Error creating job: {}": "创建 Job 失败：{1}",
   "Missed scheduled time to start a job: {}": "错过了计划的启动时间：{1}",
   "Not starting job because prior execution is running and concurrency policy is Forbid":
     "上一次执行仍在运行，而 concurrencyPolicy 为 Forbid，因此不启动 Job",
@@ -259,6 +260,9 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "等待资源：需要的 {2} 个 Pod 中只能容纳 {1} 个，最大的请求 {3+}",
   "waiting for resources: no node has room for a pod of {} at the moment{}":
     "等待资源：目前没有节点能容纳 {1} 的 Pod{2+}",
+  "waiting for resources: where there is room for a pod of it other pods hold the {} it asks for{}":
+    "等待资源：在有空位的节点上，它请求的 {1} 被其它 Pod 占用{2+}",
+  "request for {}": "对 {1} 的请求",
   "waiting for its turn: more than {} are in line before it": "排队等待：前面超过 {1} 个",
   'waiting for its turn: number {} in line behind {} "{}"': "排队等待：第 {1} 位，前面是“{3}”",
   "waiting for its turn: number {} in line, needs {}, {} of {} is free{}":
@@ -313,6 +317,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   // agent
   'claim "{}" is the folder {}, which belongs to {} (mode {}): user {} may not write there':
     "PVC“{1}”是目录 {2}，属于 {3}（权限 {4}）：用户 {5} 不能写入",
+  'in claim "{}" user {} may not write what {} made ({}); chmod -R a+rwX lets all users of the claim':
+    "在 PVC“{1}”中，用户 {2} 不能写入 {3} 创建的内容（{4}）；chmod -R a+rwX 让使用该 PVC 的所有用户都能写入",
   'claim "{}" of namespace {} is the empty folder {}': "项目 {2} 的 PVC“{1}”是空目录 {3+}",
   "; --volume maps it in namespace {}": "；--volume 在项目 {1} 中映射了它",
   'Usage of EmptyDir volume "{}" exceeds the limit "{}"': "EmptyDir 卷“{1}”的用量超过上限 {2}",

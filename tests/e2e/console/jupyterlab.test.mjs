@@ -306,9 +306,14 @@ test("a kernel outlives the daemon, and the page connects again by itself", asyn
   const cell = lab.locator(
     ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell.jp-mod-active .cm-content",
   );
+  const idle = lab.locator(
+    '.jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook-ExecutionIndicator[data-status="idle"]',
+  );
   const run = async (code) => {
+    await idle.waitFor(); // what is run before its kernel is there is forgotten
     await cell.click();
     await lab.keyboard.insertText(code);
+    await cell.filter({ hasText: code.split("\n")[0] }).waitFor();
     await lab.keyboard.press("Shift+Enter");
   };
   const says = (text) => lab.locator(".jp-OutputArea-output", { hasText: text }).waitFor();
