@@ -298,48 +298,6 @@ test("from the Notebook to the trained model", async () => {
   await page.context().close();
 });
 
-test("a kernel outlives the daemon, and the page connects again by itself", async () => {
-  const { daemon } = shared;
-  const page = await shared.browser.page(daemon, { allow: [/./] }); // it misses the daemon too
-  const lab = await openNotebook(page);
-  await lab.locator('.jp-LauncherCard[data-category="Notebook"]:visible').first().click();
-  const cell = lab.locator(
-    ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell.jp-mod-active .cm-content",
-  );
-  const idle = lab.locator(
-    '.jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook-ExecutionIndicator[data-status="idle"]',
-  );
-  const run = async (code) => {
-    await idle.waitFor(); // what is run before its kernel is there is forgotten
-    await cell.click();
-    await lab.keyboard.insertText(code);
-    await cell.filter({ hasText: code.split("\n")[0] }).waitFor();
-    await lab.keyboard.press("Shift+Enter");
-  };
-  const says = (text) => lab.locator(".jp-OutputArea-output", { hasText: text }).waitFor();
-  await run(
-    [
-      "import os, time",
-      "answer = 6",
-      "print('waiting as', os.getpid())",
-      "while not os.path.exists('/t9k/mnt/go'): time.sleep(.05)",
-      "answer *= 7",
-      "print('the answer is', answer)",
-    ].join("\n"),
-  );
-  await says("waiting as");
-  await daemon.kill();
-  await daemon.start();
-  fs.writeFileSync(path.join(home(), "go"), "");
-  await says("the answer is 42");
-  const told = lab.locator(".jp-Dialog"); // that the server was away
-  if (await told.isVisible()) await told.locator(".jp-mod-accept").click();
-  await run("print('still', answer)");
-  await says("still 42");
-  await shot(lab, "jupyterlab-after-kill");
-  await page.context().close();
-});
-
 test("gone", async () => {
   await shared.daemon.api(
     "DELETE",
