@@ -48,7 +48,9 @@ def run(*command, **how):
 def mirror():
     texts = [path.read_text(errors="replace") for path in pathlib.Path("/etc/apt").rglob("*") if path.suffix in (".list", ".sources")]
     found = re.search(r"https?://\S+/debian/?(?=\s)", "\n".join(texts))
-    return found[0] if found else "http://deb.debian.org/debian"
+    if not found:
+        raise AssertionError("no Debian mirror in /etc/apt/sources.list or sources.list.d to make a bare machine from")
+    return found[0]
 
 
 def make_base(deb):
