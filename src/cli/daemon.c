@@ -254,11 +254,13 @@ static int show_apps(struct daemon *d, const struct idle_times *idle)
     app.name_part = APP_NAME_PART;
     for (size_t i = 0; app_kinds[i] && rc == 0; i++) {
         app.kind = app_kinds[i]->job->kind;
+        app.pod_suffix = app_kinds[i]->runs_code ? app_kinds[i]->suffix : NULL;
         rc = server_mount_app(d->server, app_kinds[i]->path, &app);
     }
     app.parts = APP_PORT_PARTS;
     app.name_part = APP_PORT_NAME_PART;
     app.kind = &kind_pod;
+    app.pod_suffix = NULL;
     return rc == 0 ? server_mount_app(d->server, APP_PORT_PREFIX, &app) : rc;
 }
 

@@ -125,6 +125,28 @@ static uint64_t ticket_take(struct server *s, const char *ticket, const char *ap
     return 0;
 }
 
+/* An app that executes code is not opened to a caller who may not be in its pod. */
+static int may_enter(struct server *s, const struct mount_request *r,
+                     const struct server_mount *mount, const char *path, struct err *err)
+{
+    struct arena *a = &r->http->arena;
+    const char *ns = NULL, *name = NULL, *key;
+    const struct store_item *item;
+    const struct json *pod;
+
+    if (!mount->app.pod_suffix || !parts_of(mount, a, path, &ns, &name))
+        return 0;
+    name = arena_printf(a, "%s%s", name, mount->app.pod_suffix);
+    key = name ? object_key(a, &kind_pod, ns, name) : NULL;
+    if (!key)
+        return err_set(err, ERR_UNAVAILABLE, "out of memory");
+    item = store_head(server_collection(s, &kind_pod), key);
+    if (!item)
+        return 0; /* each request checks again */
+    pod = blob_parse(a, item->value, NULL);
+    return pod ? r->enter(r, pod, err) : err_set(err, ERR_UNAVAILABLE, "its pod cannot be read");
+}
+
 /* Decides as for a request to the app itself: a caller who may not see it does not learn whether it
  * exists. */
 static int may_open(struct server *s, struct httpd_request *http, const struct caller *caller,
@@ -138,7 +160,9 @@ static int may_open(struct server *s, struct httpd_request *http, const struct c
         return err_set(err, ERR_NOT_FOUND, "path: there is no program to be shown at this path");
     if (!r || !bare)
         return err_set(err, ERR_UNAVAILABLE, "out of memory");
-    return mount->app.may_open(r, bare, err);
+    if (mount->app.may_open(r, bare, err) < 0)
+        return -EPERM;
+    return may_enter(s, r, mount, bare, err);
 }
 
 void apps_open(struct server *s, struct httpd_request *http, const struct caller *caller)

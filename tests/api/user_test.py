@@ -509,9 +509,22 @@ class Users(harness.WithDaemon):
         guest = self.tokens["a", "guest"]
         self.assertEqual(entered("owners", self.daemon.token), (200, b"0"))
         self.assertEqual(entered("mine", guest), (200, str(self.number("a")).encode()))
-        status, body = entered("owners", guest)
-        self.assertEqual(status, 403, body)
-        self.assertIn('named "anyuser"', json.loads(body)["message"])
+        # Neither opened, nor used by what was opened while the right was there.
+        path = "/notebook/a/owners/"
+        binding = RBAC.format(ns="a") + "/rolebindings"
+        self.daemon.call("POST", RBAC.format(ns="a") + "/roles", {"metadata": {"name": "anyone"}, "rules": [
+            {"verbs": ["use"], "resources": ["machineaccess"], "apiGroups": ["muster.dev"], "resourceNames": ["anyuser"]}]})
+        self.daemon.call("POST", binding, {
+            "metadata": {"name": "anyone"}, "roleRef": {"kind": "Role", "name": "anyone"},
+            "subjects": [{"kind": "ServiceAccount", "name": "guest", "namespace": "a"}]})
+        session = self.browser.sign_in(guest)
+        own = self.browser.enter(path, session)
+        self.assertEqual(self.browser.ask("GET", path, headers=own)[::2], (200, b"0"))
+        self.daemon.call("DELETE", f"{binding}/anyone")
+        for refused in (self.browser.ask("GET", path, headers=own),
+                        self.browser.ask("POST", "/console/v1/open", json.dumps({"path": path}), session)):
+            self.assertEqual(refused[0], 403, refused[2])
+            self.assertIn('named "anyuser"', json.loads(refused[2])["message"])
         self.assertEqual(self.daemon.list(f"{NAMESPACES}/a/secrets"), [])
         self.daemon.call("DELETE", books)
 

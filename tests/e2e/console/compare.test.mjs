@@ -53,6 +53,8 @@ test("a job's own page has its hyperparameters, of event files and command", asy
   const part = page.locator("#parameters");
   await part.getByText("lr = 0.1").waitFor();
   await part.getByRole("heading", { name: "Hyperparameters" }).click();
+  // The command's parameters are there at once; those of event files come with an answer.
+  await part.locator("dt", { hasText: "optimizer" }).waitFor();
   assert.deepEqual((await part.locator("dt").allTextContents()).sort(), [
     "epochs",
     "lr",
