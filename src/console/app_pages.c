@@ -66,13 +66,16 @@ static void write_page(struct buf *out, const char *what, const char *title, con
     buf_adds(out, "</p><p>This page reloads by itself.</p></html>");
 }
 
-static void write_status(struct buf *out, struct arena *a, const char *what, const char *title,
-                         const char *text)
+static void write_status(struct buf *out, struct arena *a, int code, const char *what,
+                         const char *title, const char *text)
 {
     auto_err err = ERR_INIT;
+    struct json *status;
 
     err_set(&err, ERR_UNAVAILABLE, "%s %s: %s", what, title, text);
-    json_write(out, status_from_err(a, &err, NULL, NULL));
+    status = status_from_err(a, &err, NULL, NULL);
+    json_set_int(a, status, "code", code);
+    json_write(out, status);
 }
 
 void app_reply_state(struct httpd_request *http, const struct app_kind *kind, bool page_wanted,
@@ -93,7 +96,7 @@ void app_reply_state(struct httpd_request *http, const struct app_kind *kind, bo
     if (page_wanted)
         write_page(&out, what, name, phase, said ? said : "");
     else
-        write_status(&out, &http->arena, what, name, said ? said : "");
+        write_status(&out, &http->arena, code, what, name, said ? said : "");
     body = blob_from_buf(&out);
     httpd_reply(http, body ? code : 503,
                 page_wanted ? "text/html; charset=utf-8" : "application/json", headers,

@@ -145,16 +145,17 @@ const char *origin_port(const struct httpd_request *http)
     return colon && !strchr(colon, ']') ? colon : "";
 }
 
-const char *origin_cookie(struct httpd_request *http, const char *name)
+const char *origin_cookie(struct httpd_request *http, const char *name, const char **at)
 {
     size_t len = strlen(name);
+    const char *value;
 
-    for (const char *at = httpd_header(http, "Cookie"); at && *at; at += strcspn(at, ";")) {
-        at += strspn(at, "; ");
-        if (strncmp(at, name, len) == 0 && at[len] == '=') {
-            at += len + 1;
-            return arena_strndup(&http->arena, at, strcspn(at, ";"));
-        }
+    while (*at && **at) {
+        *at += strspn(*at, "; ");
+        value = strncmp(*at, name, len) == 0 && (*at)[len] == '=' ? *at + len + 1 : NULL;
+        *at += strcspn(*at, ";");
+        if (value)
+            return arena_strndup(&http->arena, value, (size_t)(*at - value));
     }
     return NULL;
 }

@@ -28,8 +28,9 @@ int origin_check_app(const struct httpd_request *http, struct err *err) must_che
 bool origin_is_loopback(const struct httpd_request *http);
 /* The port of the request's Host: ":7447", or "". Points into the request. */
 const char *origin_port(const struct httpd_request *http);
-/* A cookie's value, in the request's arena, or NULL. */
-const char *origin_cookie(struct httpd_request *http, const char *name);
+/* The value of the next cookie of that name, in the request's arena, or NULL. at: the header, then
+ * what is left of it. */
+const char *origin_cookie(struct httpd_request *http, const char *name, const char **at);
 
 /* Prefix of the WebSocket subprotocol that carries the bearer token, base64url-encoded. */
 #define ORIGIN_BEARER_PROTOCOL "base64url.bearer.authorization.k8s.io."

@@ -218,16 +218,12 @@ void apps_open(struct server *s, struct httpd_request *http, const struct caller
 
 /* --- requests at the origin -------------------------------------------------------------- */
 
-/* NULL when the browser's user cannot be determined. */
-static const char *cookie_value(struct server *s, struct httpd_request *http, const char *app,
-                                uint64_t session)
+/* user: the browser's. */
+static const char *cookie_value(struct server *s, struct arena *a, const char *app,
+                                uint64_t session, uid_t user)
 {
-    struct arena *a = &http->arena;
-    uid_t user;
-    const char *text = httpd_peer_user(http, &user)
-                           ? arena_printf(a, "cookie of %s for %016" PRIx64 " and user %u", app,
-                                          session, (unsigned)user)
-                           : NULL;
+    const char *text = arena_printf(a, "cookie of %s for %016" PRIx64 " and user %u", app, session,
+                                    (unsigned)user);
     const char *signature = text ? token_sign(s, a, text) : NULL;
 
     return signature ? arena_printf(a, "%016" PRIx64 ".%s", session, signature) : NULL;
@@ -241,15 +237,24 @@ static bool is_led_here(const struct httpd_request *http)
     return site && strcmp(site, "none") != 0 && strcmp(site, "same-origin") != 0;
 }
 
-/* The caller the cookie belongs to. */
+/* The caller the cookie belongs to. A program at another port of this host can put cookies of the
+ * same name in front of ours, as many as a browser keeps. */
 static bool knows(struct server *s, struct httpd_request *http, const char *app,
                   const struct caller **ret)
 {
-    const char *given = origin_cookie(http, COOKIE);
-    uint64_t session = given && !is_led_here(http) ? strtoull(given, NULL, 16) : 0;
-    const char *good = session ? cookie_value(s, http, app, session) : NULL;
+    const char *at = is_led_here(http) ? NULL : httpd_header(http, "Cookie"), *given;
+    uid_t user;
 
-    return good && secret_equal(good, given) && login_knows_session(s, http, session, ret);
+    if (!at || !httpd_peer_user(http, &user))
+        return false;
+    while ((given = origin_cookie(http, COOKIE, &at))) {
+        uint64_t session = strtoull(given, NULL, 16);
+        const char *good = session ? cookie_value(s, &http->arena, app, session, user) : NULL;
+
+        if (good && secret_equal(good, given) && login_knows_session(s, http, session, ret))
+            return true;
+    }
+    return false;
 }
 
 /* Sends page loads to the console, which knows who is signed in. The app's own requests just
@@ -276,6 +281,7 @@ static void enter(struct server *s, struct httpd_request *http, const char *app)
     const char *path = strchrnul(ticket, '/');
     char of_path[ORIGIN_APP_SIZE];
     uint64_t session;
+    uid_t user;
     const char *cookie, *on;
 
     ticket = arena_strndup(&http->arena, ticket, (size_t)(path - ticket));
@@ -288,12 +294,12 @@ static void enter(struct server *s, struct httpd_request *http, const char *app)
         send_to_console(http, path);
         return;
     }
-    cookie = cookie_value(s, http, app, session);
-    if (!cookie) {
+    if (!httpd_peer_user(http, &user)) {
         origin_refuse_with(http, ERR_UNAVAILABLE,
                            "the browser's user on this machine cannot be determined");
         return;
     }
+    cookie = cookie_value(s, &http->arena, app, session, user);
     cookie = cookie ? arena_printf(&http->arena, COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict",
                                    cookie)
                     : NULL;

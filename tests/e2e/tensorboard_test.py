@@ -273,6 +273,7 @@ class Proxy(Boards):
         status, headers, text = self.exchange("GET", "/tensorboard/default/b/nonsense")
         self.assertEqual(status, 502)
         self.assertIn(b"gave an invalid answer", text)
+        self.assertEqual(json.loads(text)["code"], status)
         status, headers, text = self.exchange("GET", "/tensorboard/default/b/mute")  # as one does that is told to stop
         self.assertEqual(status, 503)
         self.assertIn(b"ended the connection without an answer", text)
@@ -347,6 +348,9 @@ class Proxy(Boards):
             self.assertEqual(self.ask("GET", echo, headers={**own, **headers})[0], wanted, headers)
         self.assertEqual(self.ask("POST", "/tensorboard/default/b/post", "x", own)[0], 403)
         self.assertEqual(self.ask("POST", "/tensorboard/default/b/post", "x", {**own, **mine})[0], 200)
+        # Cookies that a program at another port of this host put in front change nothing.
+        tossed = "; ".join(["muster_app=", "muster_app=1.x", own["Cookie"][:-1], own["Cookie"]])
+        self.assertEqual(self.ask("GET", echo, headers={**own, "Cookie": tossed})[0], 200)
         # One program's cookie is not another's; the ticket was good once; without a cookie it is the console's turn.
         self.daemon.call("POST", BOARDS, board("other", logDir=folder(), suspend=True))
         other = self.enter("/tensorboard/default/other/", session)
