@@ -196,7 +196,9 @@ function Waiting(props: { jobs: Job[] }) {
           <li key={job.metadata.uid}>
             <div class="item-head">
               <StateMark state="queued" iconOnly /> <a href={jobHref(job)}>{job.metadata.name}</a>
-              <span class="chip">{at ? t("place", { n: at, queue }) : t("inQueue", { queue })}</span>
+              <span class="chip">
+                {at ? t("place", { n: at, queue }) : t("inQueue", { queue })}
+              </span>
               <span class="grow" />
               <span class="dim small">
                 <Ago time={job.metadata.creationTimestamp} />
