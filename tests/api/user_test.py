@@ -653,6 +653,21 @@ class Users(harness.WithDaemon):
         self.daemon.call("DELETE", f"{NAMESPACES}/c")
         self.daemon.wait_for(NAMESPACES, lambda found: "c" not in found, "the namespace to go")
 
+    def test_another_daemon_of_the_machine_gives_other_numbers(self):
+        other = harness.Daemon()
+        self.addCleanup(other.close)
+        self.make(self.pods, pod("p", "true", schedulerName="nobody"))
+        other.call("POST", NAMESPACES, {"metadata": {"name": "a"}})
+        other.call("POST", RBAC.format(ns="a") + "/rolebindings", {
+            "metadata": {"name": "g"}, "roleRef": {"kind": "ClusterRole", "name": "edit"},
+            "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "a"}]})
+        other.wait_for(f"{NAMESPACES}/a/serviceaccounts", lambda found: "default" in found or None)
+        token = other.call("POST", f"{NAMESPACES}/a/serviceaccounts/default/token", {})["status"]["token"]
+        status, made = other.request("POST", self.pods, pod("p", "true"), headers={"Authorization": f"Bearer {token}"})
+        self.assertEqual(status, 201, made)
+        user = json.loads(made)["spec"]["securityContext"]["runAsUser"]
+        self.assertNotEqual(user // 10000, self.number("a") // 10000)
+
     def test_a_number_is_given_once(self):
         def use(ns):
             self.daemon.call("POST", NAMESPACES, {"metadata": {"name": ns}})
