@@ -296,8 +296,8 @@ void claim_upload_drop(struct claim_upload *u)
     file_close(&u->folder_fd);
 }
 
-/* As the owner of the folder it is in: what is there under its name a moment later may be another's,
- * so nothing is given away afterwards. */
+/* As the owner of the folder it is in: what is there under its name a moment later may be
+ * another's, so nothing is given away afterwards. */
 int claim_make_folder(int folder_fd, const char *path)
 {
     struct fs_user saved = {0};
