@@ -7,7 +7,7 @@ import { exitWord, firstEnding, tipFor } from "../src/lib/failure.ts";
 import { choose, offers, readChoice, sortedBy, toggled, type ListName } from "../src/lib/filter.ts";
 import { allows } from "../src/data/rights.ts";
 import { COLUMNS, fitting, nameWidth, tableWidth } from "../src/pages/jobs/columns.ts";
-import { entriesOf } from "../src/lib/queues.ts";
+import { entriesOf, groupsOfOne, type Entry } from "../src/lib/queues.ts";
 import { placeUnsaid } from "../src/lib/waiting.ts";
 import { timeLineOf } from "../src/lib/timeline.ts";
 import {
@@ -384,6 +384,30 @@ test("what can never start has no place in line, and the others have theirs", ()
       ["never-2", ""],
     ],
   );
+});
+
+test("a pod in a queue by itself is a group of one", () => {
+  const pod = (name: string, more: Pick<Pod, "spec" | "status">): Pod => ({
+    metadata: {
+      name,
+      uid: name,
+      creationTimestamp: "2026-01-01T00:00:00Z",
+      labels: { "scheduler.tensorstack.dev/queue": "f" },
+    },
+    ...more,
+  });
+  const conditions = [{ type: "PodScheduled", status: "False", message: "no room" }];
+  const { running, waiting } = entriesOf(
+    groupsOfOne([
+      pod("lonely", { status: { phase: "Pending", conditions } }),
+      pod("runs", { spec: { containers: [], nodeName: "n" }, status: { phase: "Running" } }),
+      pod("over", { spec: { containers: [], nodeName: "n" }, status: { phase: "Succeeded" } }),
+    ]),
+    "f",
+  );
+  const told = (one: Entry): string[] => [one.group.metadata.name, one.group.status?.message ?? ""];
+  assert.deepEqual(waiting.map(told), [["lonely", "no room"]]);
+  assert.deepEqual(running.map(told), [["runs", ""]]);
 });
 
 test("that a job did not fit is no warning once it runs", () => {

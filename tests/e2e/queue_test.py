@@ -177,6 +177,16 @@ class Queues(DaemonTest):
         self.daemon.wait_running("waits", 1)
         self.remove("waits")
 
+    def test_jobs_that_name_no_queue_have_a_place(self):
+        self.daemon.create(job("holds", ["sleep", "1000"], replicas=1, cpu="2"))
+        self.daemon.wait_running("holds", 1)
+        for name in ("first", "second"):
+            self.daemon.create(job(name, ["sleep", "1000"], replicas=1, cpu="2"))
+            self.wait_says(name, "waiting for resources")
+        self.wait_job("second", lambda s: s.get("place") == 2, "to be second")
+        self.assertRegex(self.daemon.cli("ps").stdout, r"(?m)^second .*\bdefault #2\b")
+        self.remove("holds", "first", "second")
+
     def test_who_runs_too_long_is_paused(self):
         self.make_queue("brief", maxDuration="1s")
         self.submit("long", "brief", "100m")
