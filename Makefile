@@ -230,9 +230,9 @@ tsan:
 	    { cat $(B)/tsan/out; echo "tsan: $$t failed"; exit 1; }; echo "tsan: $$t: clean"; done
 
 # The controllers on a real Kubernetes control plane, built once from Go modules into a folder that a new checkout finds again.
-# LEVEL=ci: the programs that tell most in five minutes, and what they need of the control plane.
+# LEVEL=ci: what fits into an hour with `make test`, and the programs that it needs.
 export MUSTER_KUBE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/muster/kube
-KUBE_ci = etcd kube-apiserver kube-controller-manager kube-scheduler metrics-server servicemonitors.yaml
+KUBE_ci = etcd kube-apiserver kube-controller-manager kube-scheduler metrics-server helm servicemonitors.yaml
 .PHONY: kube
 kube:
 	@tools/setup.sh cluster
