@@ -223,8 +223,8 @@ class ControlPlane:
         self.kubectl("create", "clusterrolebinding", "reviews-by-" + name, "--clusterrole=system:auth-delegator",
                      "--user=system:node:" + name)
         process = self.start_node_again(*options, name=name, env=env)
-        self.admin.wait("/api/v1/nodes", lambda nodes: name in nodes and not nodes[name]["spec"].get("taints") and nodes[name][
-            "status"].get("daemonEndpoints", {}).get("kubeletEndpoint", {}).get("Port"), "the node")
+        self.admin.wait("/api/v1/nodes", lambda nodes: name in nodes and "'node.kubernetes.io/" not in str(nodes[name]["spec"]) and nodes[
+            name]["status"].get("daemonEndpoints", {}).get("kubeletEndpoint", {}).get("Port"), "the node")
         return process
 
     def start_node_again(self, *options, name=NODE, env=None):
