@@ -245,8 +245,10 @@ phase() {
 
 [ $# -gt 0 ] || usage
 for what in "$@"; do
-    case $what in build|demo|test|lint|bench|image|cluster) ;; *) usage ;; esac
+    case $what in build|demo|test|lint|docs|bench|image|cluster) ;; *) usage ;; esac
 done
 mkdir -p build
+exec 9>build/setup.lock
+flock 9 # apt's lists are one program's at a time
 : >"$log"
 for what in "$@"; do phase "$what"; done
