@@ -182,7 +182,7 @@ class Queues(DaemonTest):
         self.daemon.wait_running("holds", 1)
         for name in ("first", "second"):
             self.daemon.create(job(name, ["sleep", "1000"], replicas=1, cpu="2"))
-            self.wait_says(name, "waiting for resources")
+            self.wait_says(name, "waiting for")
         self.wait_job("second", lambda s: s.get("place") == 2, "to be second")
         self.assertRegex(self.daemon.cli("ps").stdout, r"(?m)^second .*\bdefault #2\b")
         self.remove("holds", "first", "second")
