@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "api/managed.h"
 #include "server/rbac.h"
 
 static int read_options(struct server_request *r, struct apply *ret, struct err *err)
@@ -17,6 +18,7 @@ static int read_options(struct server_request *r, struct apply *ret, struct err 
                               "Required value: is required for apply patch", err);
     *ret = (struct apply){.kind = r->route.kind,
                           .manager = manager,
+                          .api_version = kind_api_version(r->arena, r->route.kind),
                           .operation = "Apply",
                           .subresource = r->route.subresource,
                           .force = query_is_true(r, "force"),
@@ -99,20 +101,40 @@ int apply_patch(struct server_request *r, enum field_validation mode, struct err
     if (!old)
         return -1;
     rc = apply_merge(r->arena, &apply, old, config, &next, &managed, err);
-    if (rc == 0)
+    if (rc == 0) {
+        managed_set_text(r->arena, next, NULL);
         rc = object_decode(r->arena, k, next, FIELD_VALIDATION_IGNORE, NULL, NULL, err);
+    }
     return rc < 0 ? rc : change_managed(r, key, item, old, next, managed, 200, NULL, err);
 }
 
-struct json *update_managed(const struct server_request *r, const struct json *old,
-                            const struct json *next)
+/* Who did not say how to be called is known by the program's name. */
+static const char *manager_of(struct server_request *r)
 {
-    const char *manager = query_get(r, "fieldManager");
-    const struct apply update = {.kind = r->route.kind,
-                                 .manager = manager && *manager ? manager : "unknown",
-                                 .operation = "Update",
-                                 .subresource = "",
-                                 .now_ms = clock_now_ms(r->server->clock)};
+    const char *given = query_get(r, "fieldManager");
+    const char *agent = r->front->header ? r->front->header(r, "User-Agent") : "muster";
+    size_t len = agent ? strcspn(agent, "/ \t") : 0;
 
-    return *r->route.subresource ? NULL : apply_track_update(r->arena, &update, old, next);
+    if (given && *given)
+        return given;
+    return len && len <= MANAGER_LENGTH_LIMIT ? arena_strndup(r->arena, agent, len) : "unknown";
+}
+
+const char *update_managed(struct server_request *r, const char *managed, const struct json *old,
+                           const struct json *next)
+{
+    const char *part = r->route.subresource;
+    struct apply update;
+
+    if (strcmp(part, "binding") == 0 || (old && !*managed))
+        return managed; /* of an object from before they were tracked nobody knows the owners */
+    update = (struct apply){.kind = r->route.kind,
+                            .manager = manager_of(r),
+                            .api_version = kind_api_version(r->arena, r->route.kind),
+                            .operation = "Update",
+                            .subresource = part,
+                            .now_ms = clock_now_ms(r->server->clock)};
+    if (!update.manager || !update.api_version)
+        return managed;
+    return apply_track_update(r->arena, &update, managed, old, next);
 }

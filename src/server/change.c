@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "api/managed.h"
 #include "server/internal.h"
 #include "server/machine_access.h"
 #include "server/rbac.h"
@@ -137,11 +138,28 @@ static bool is_finished(const struct json *object)
            json_len(json_get(meta, "finalizers")) == 0;
 }
 
+/* Clients may say themselves who owns what, as kubectl does when it moves from one way of applying
+ * to the other; with an empty list they forget it. What cannot be read is not looked at. */
+static const char *given_managed(struct server_request *r, const struct json *old,
+                                 const struct json *next)
+{
+    const struct json *given = json_at(next, "metadata", "managedFields");
+    const char *text;
+
+    if (*r->route.subresource || !json_is(given, JSON_ARRAY))
+        return managed_text(old);
+    if (json_len(given) == 0 || (json_len(given) == 1 && json_len(json_first(given)) == 0))
+        return "";
+    text = managed_pack(r->arena, given);
+    return text ? text : managed_text(old);
+}
+
 int change_managed(struct server_request *r, const char *key, const struct store_item *item,
                    const struct json *old, struct json *next, struct json *managed, int code,
-                   const struct json *instead, struct err *err)
+                   struct json *instead, struct err *err)
 {
     const struct kind *k = r->route.kind;
+    const char *before = managed_text(old);
     bool dry_run;
     int rc = query_dry_run(r, &dry_run, err);
 
@@ -149,18 +167,19 @@ int change_managed(struct server_request *r, const char *key, const struct store
         rc = check_version(r, old, next, err);
     if (rc < 0)
         return rc;
+    if (!managed)
+        before = given_managed(r, old, next);
     keep_metadata(r->arena, next, old);
     next = keep_other_half(r, old, next);
-    if (managed)
-        json_set(r->arena, json_make_object(r->arena, next, "metadata"), "managedFields", managed);
     object_set_defaults(r->arena, k, next);
     kind_hooks_update(r->arena, k, old, next, clock_now_ms(r->server->clock));
     if (k == &kind_crd && !object_is_deleting(old) && !*r->route.subresource)
         definition_prepare(r->server, r->arena, next);
     if (arena_failed(r->arena))
         return out_of_memory(err);
-    if (!managed && (managed = update_managed(r, old, next)))
-        json_set(r->arena, json_make_object(r->arena, next, "metadata"), "managedFields", managed);
+    managed_set_text(r->arena, next,
+                     managed ? managed_pack(r->arena, managed)
+                             : update_managed(r, before, old, next));
     rc = object_validate(k, next, old, err);
     if (rc == 0)
         rc = check_node(r, old, next, err);
@@ -187,7 +206,7 @@ int change_managed(struct server_request *r, const char *key, const struct store
 }
 
 int change_object(struct server_request *r, const char *key, const struct store_item *item,
-                  const struct json *old, struct json *next, int code, const struct json *instead,
+                  const struct json *old, struct json *next, int code, struct json *instead,
                   struct err *err)
 {
     return change_managed(r, key, item, old, next, NULL, code, instead, err);

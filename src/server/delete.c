@@ -28,7 +28,7 @@ static int check_protected(const struct server_request *r, struct err *err)
 }
 
 int delete_one(struct server_request *r, const struct removal *removal, bool dry_run, int code,
-               const struct json *instead, struct err *err)
+               struct json *instead, struct err *err)
 {
     const struct kind *k = r->route.kind;
     const struct store_item *item;

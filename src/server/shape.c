@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "api/managed.h"
 #include "api/protobuf.h"
 #include "api/yaml.h"
 #include "server/internal.h"
@@ -41,6 +42,7 @@ int shape_init(struct shape *s, const struct server_request *r, struct err *err)
                         .encoding = r->media.encoding,
                         .table_version = r->media.version,
                         .kind = r->route.kind,
+                        .bare = r->bare,
                         .server = r->server};
     arena_init(&s->scratch, SCRATCH_LIMIT_BYTES);
     return include_object(r, &s->include, err);
@@ -59,8 +61,13 @@ struct json *shape_parse(struct shape *s, const struct blob *b, struct err *err)
     object = blob_parse(&s->scratch, b, err);
     if (object && s->kind->from_stored)
         s->kind->from_stored(&s->scratch, s->kind, object);
-    if (object)
-        kind_hooks_complete(s->server, &s->scratch, s->kind, object);
+    if (!object)
+        return NULL;
+    if (s->bare || (s->format == FORMAT_TABLE && s->include != TABLE_INCLUDE_OBJECT))
+        managed_set_text(&s->scratch, object, NULL);
+    else
+        managed_show(&s->scratch, object);
+    kind_hooks_complete(s->server, &s->scratch, s->kind, object);
     return object;
 }
 
@@ -111,7 +118,7 @@ int shape_item(struct shape *s, const struct blob *b, const struct json *object,
     if (s->count++ && s->encoding != ENCODING_PROTOBUF)
         buf_addc(out, ',');
     if (b && shape_copies(s)) {
-        buf_add(out, b->data, b->len);
+        stored_write(out, b, s->bare);
         return 0;
     }
     object = parsed(s, b, object, err);
@@ -132,7 +139,7 @@ int shape_event(struct shape *s, const struct blob *b, const struct json *object
     struct json *table;
 
     if (b && shape_copies(s)) {
-        buf_add(out, b->data, b->len);
+        stored_write(out, b, s->bare);
         return 0;
     }
     object = parsed(s, b, object, err);

@@ -56,6 +56,34 @@ spec:
     schema: {openAPIV3Schema: {type: object}}
 """
 
+LISTS = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: bags.example.dev}
+spec:
+  group: example.dev
+  scope: Namespaced
+  names: {plural: bags, singular: bag, kind: Bag}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              map:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [name]
+                items: {type: object, properties: {name: {type: string}, v: {type: integer}}, required: [name]}
+              set: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+              plain: {type: array, items: {type: string}}
+"""
+
 
 def config_map(name, **data):
     return json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
@@ -308,6 +336,58 @@ class Writes(StockKubectl):
         self.kubectl("apply", "--server-side", "-f", path)
         self.assertEqual(self.data("both")["a"], "3")
         self.delete("cm", "both")
+
+    def managers(self, *what):
+        managed = self.get(*what, "--show-managed-fields")["metadata"]["managedFields"] if self.version != "1.20" \
+            else self.get(*what)["metadata"]["managedFields"]
+        return sorted((m["manager"], m["operation"]) for m in managed)
+
+    def test_who_set_what_is_known_from_the_first_write(self):
+        path = self.write("f.json", config_map("owned", a="1", b="2"))
+        self.kubectl("create", "-f", path)
+        self.assertEqual(self.managers("cm", "owned"), [("kubectl-create", "Update")])
+        self.kubectl("label", "cm", "owned", "team=x")
+        self.assertEqual(self.managers("cm", "owned"), [("kubectl-create", "Update"), ("kubectl-label", "Update")])
+        self.write("f.json", config_map("owned", a="changed", b="2"))
+        conflict = self.kubectl("apply", "--server-side", "-f", path, code=1)
+        self.assertIn('conflict with "kubectl-create" using v1: .data.a', conflict.stderr)
+        self.kubectl("apply", "--server-side", "--force-conflicts", "-f", path)
+        self.assertEqual(self.data("owned"), {"a": "changed", "b": "2"})
+        self.assertIn(("kubectl", "Apply"), self.managers("cm", "owned"))
+        self.delete("cm", "owned")
+
+    def test_from_client_side_apply_to_server_side_and_back(self):
+        path = self.write("f.json", config_map("moved", a="1", b="2"))
+        self.kubectl("apply", "-f", path)
+        self.assertEqual(self.managers("cm", "moved"), [("kubectl-client-side-apply", "Update")])
+        self.kubectl("apply", "--server-side", "-f", path)
+        self.write("f.json", config_map("moved", a="1"))
+        self.kubectl("apply", "--server-side", "-f", path)
+        if self.version != "1.20":  # which leaves the old owner where it is, as on a cluster
+            self.assertEqual(self.data("moved"), {"a": "1"})
+            self.assertEqual(self.managers("cm", "moved"), [("kubectl", "Apply"), ("kubectl-last-applied", "Apply")])
+        self.write("f.json", config_map("moved", a="3", c="4"))
+        self.kubectl("apply", "-f", path)
+        self.assertEqual((self.data("moved")["a"], self.data("moved")["c"]), ("3", "4"))
+        self.assertEqual(self.kubectl("apply", "-f", path).stdout, "configmap/moved unchanged\n")
+        self.write("f.json", config_map("moved", a="3"))
+        self.kubectl("apply", "-f", path)
+        self.assertNotIn("c", self.data("moved"))
+        self.delete("cm", "moved")
+
+    def test_lists_of_an_installed_kind_are_merged_as_it_says(self):
+        self.kubectl("apply", "-f", self.write("crd.yaml", LISTS))
+        self.kubectl("wait", "--for=condition=Established", "crd/bags.example.dev")
+        one, two = ({"apiVersion": "example.dev/v1", "kind": "Bag", "metadata": {"name": "l"}, "spec": {
+            "map": [{"name": who, "v": 1}], "set": [who], "plain": ["x"]}} for who in ("one", "two"))
+        for who, what in ("one", one), ("two", two):
+            self.kubectl("apply", "--server-side", "--field-manager=" + who, "-f", "-", stdin=json.dumps(what))
+        found = self.get("bags", "l")["spec"]
+        self.assertEqual(([i["name"] for i in found["map"]], found["set"]), (["one", "two"], ["one", "two"]))
+        two["spec"]["plain"] = ["y"]
+        conflict = self.kubectl("apply", "--server-side", "--field-manager=two", "-f", "-", stdin=json.dumps(two), code=1)
+        self.assertIn('conflict with "one": .spec.plain', conflict.stderr)
+        self.kubectl("delete", "crd", "bags.example.dev")
 
     def test_diff_and_dry_run(self):
         path = self.write("d.json", config_map("differing", a="1"))

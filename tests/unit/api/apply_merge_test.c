@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "api/apply_merge.h"
+#include "api/managed.h"
 
 static struct json *json_of(const char *text)
 {
@@ -24,6 +25,7 @@ static void apply_as(struct world *w, const struct kind *k, const char *manager,
 {
     const struct apply how = {.kind = k,
                               .operation = "Apply",
+                              .api_version = "v1",
                               .manager = manager,
                               .subresource = "",
                               .force = force,
@@ -213,7 +215,6 @@ static void strange_managers_do_no_harm(void **state)
         "[{operation: Apply, manager: z, fieldsV1: {'k:': {}, 'v:{': {}, x: {}, 'f:data': 5}}]",
         "[{operation: Apply, manager: m, fieldsV1: {'f:data': {'k:{\"a\":1}': {}, 'i:0': {}}}}]",
         "[{operation: Apply, manager: m, fieldsV1: {'k:[1]': {}, '.': {'.': {}}, 'f:': {}}}]",
-        "{a: b}",
         "[{operation: Apply, manager: z, fieldsV1: {'f:data': {'f:a': {'f:b': {}}}}}]"};
 
     (void)state;
@@ -225,6 +226,231 @@ static void strange_managers_do_no_harm(void **state)
         assert_string_equal(w.error, "");
         assert_string_equal(json_string(json_at(w.object, "data", "a"), ""), "q");
     }
+}
+
+/* --- other writes --------------------------------------------------------------------------- */
+
+static const char *track(const struct kind *k, const char *manager, const char *before,
+                         struct json *old, struct json *next)
+{
+    const struct apply how = {.kind = k,
+                              .operation = "Update",
+                              .api_version = "v1",
+                              .manager = manager,
+                              .subresource = "",
+                              .now_ms = 1000};
+
+    return apply_track_update(&arena, &how, before, old, next);
+}
+
+static const char *list_of(const char *text)
+{
+    return as_json(managed_unpack(&arena, text, strlen(text)));
+}
+
+static void a_text_is_the_list_and_back(void **state)
+{
+    static const char *const lists[] = {
+        "[]",
+        "[{manager: a, operation: Apply, apiVersion: v1, time: '2020-01-01T00:00:00Z', fieldsType: "
+        "FieldsV1, fieldsV1: {'f:data': {'.': {}, 'f:x': {}}}}]",
+        "[{manager: \"odd; | % 'name' \\\" \\\\\", operation: Update, apiVersion: a.b/v1, "
+        "fieldsType: FieldsV1, fieldsV1: {'f:(),;|%''\"\\': {}, 'f:.': {}, 'f:!x': {}, 'f:=': "
+        "{}, 'f:#': {}, 'f:': {}, 'i:3': {}, 'v:\"a,b\"': {}, 'v:5': {}, "
+        "'k:{\"name\":\"c''(\"}': {'.': {}, 'f:\u00e9\u4e2d': {'f:z': {}}}}, subresource: "
+        "status}, {manager: '', operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: "
+        "{}}]"};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(lists); i++) {
+        struct json *list = json_of(lists[i]);
+        const char *text = managed_pack(&arena, list);
+        struct buf shown = BUF_INIT(1 << 20);
+
+        assert_non_null(text);
+        assert_null(strpbrk(text, "\"\\\n"));
+        assert_string_equal(list_of(text), as_json(list));
+        managed_write(&shown, text, strlen(text));
+        assert_string_equal(shown.data, as_json(list));
+        buf_release(&shown);
+    }
+}
+
+static void lists_that_are_none_are_not_taken(void **state)
+{
+    static const char *const bad[] = {
+        "[5]", "[{manager: a}]",
+        "[{manager: a, operation: Delete, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {}}]",
+        "[{manager: a, operation: Apply, fieldsType: FieldsV1, fieldsV1: {}}]",
+        "[{manager: a, operation: Apply, apiVersion: v1, fieldsType: FieldsV2, fieldsV1: {}}]",
+        "[{manager: a, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {x: {}}}]",
+        "[{manager: a, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {'f:x': "
+        "1}}]",
+        "[{manager: a, operation: Apply, apiVersion: v1, time: soon, fieldsType: FieldsV1, "
+        "fieldsV1: {}}]"};
+    /* texts that are none do no harm either */
+    static const char *const texts[] = {"|", ";;;;;", "a;A;;v1;1;x(", "a;A;;v1;1;)", "a;A;;v1;1;x)",
+                                        "a;A;;v1;1;%Z1", "a;A;;v1;1;x(,)", "a;A;;v1;x;%4"};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(bad); i++)
+        if (managed_pack(&arena, json_of(bad[i])))
+            fail_msg("%s", bad[i]);
+    for (size_t i = 0; i < ELEMS(texts); i++) {
+        struct buf shown = BUF_INIT(1 << 20);
+
+        (void)list_of(texts[i]);
+        managed_write(&shown, texts[i], strlen(texts[i]));
+        if (!json_parse(&arena, shown.data, shown.len, NULL))
+            fail_msg("%s: %s", texts[i], shown.data);
+        buf_release(&shown);
+    }
+}
+
+#define ENTRY(name, fields)                                                                        \
+    "{\"manager\":\"" name                                                                         \
+    "\",\"operation\":\"Update\",\"apiVersion\":\"v1\",\"time\":\"1970-01-01T00:00:01Z\","         \
+    "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":" fields "}"
+
+static void a_new_object_is_its_makers(void **state)
+{
+    struct json *pod = json_of("{apiVersion: v1, kind: Pod, metadata: {name: p, uid: u, labels: "
+                               "{app: x}}, spec: {containers: [{name: c, env: [{name: A, value: "
+                               "b}]}], restartPolicy: Never}, status: {phase: Pending}}");
+
+    (void)state;
+    assert_string_equal(
+        list_of(track(&kind_pod, "kubectl-run", "", NULL, pod)),
+        "[" ENTRY("kubectl-run",
+                  "{\"f:metadata\":{\"f:labels\":{\".\":{},\"f:app\":{}}},\"f:spec\":{"
+                  "\"f:containers\":{\"k:{\\\"name\\\":\\\"c\\\"}\":{\".\":{},\"f:name\":{},"
+                  "\"f:env\":{\".\":{},\"k:{\\\"name\\\":\\\"A\\\"}\":{\".\":{},\"f:name\":{},"
+                  "\"f:value\":{}}}}},\"f:restartPolicy\":{}}}") "]");
+}
+
+static void what_changes_changes_hands(void **state)
+{
+    struct json *old = json_of("{metadata: {name: c}, data: {a: x, b: y, c: z}}");
+    struct json *next = json_of("{metadata: {name: c, labels: {l: m}}, data: {a: q, b: y, d: w}}");
+    const char *first = track(&kind_config_map, "one", "", NULL, old), *second;
+
+    (void)state;
+    assert_string_equal(track(&kind_config_map, "two", first, old, old), first);
+    second = track(&kind_config_map, "two", first, old, next);
+    assert_string_equal(
+        list_of(second),
+        "[" ENTRY("one", "{\"f:data\":{\".\":{},\"f:b\":{}}}") ","
+        ENTRY("two", "{\"f:metadata\":{\"f:labels\":{\".\":{},\"f:l\":{}}},\"f:data\":{"
+                     "\"f:a\":{},\"f:d\":{}}}") "]");
+    /* what is gone is nobody's */
+    assert_string_equal(
+        list_of(track(&kind_config_map, "three", second, next, json_of("{metadata: {name: c}}"))),
+        "[]");
+}
+
+static void of_many_writers_the_oldest_become_one(void **state)
+{
+    struct json *object = json_of("{metadata: {name: c}, data: {k0: x}}");
+    const char *text = track(&kind_config_map, "w0", "", NULL, object);
+    size_t ancient = 0;
+
+    (void)state;
+    for (int i = 1; i < 15; i++) {
+        struct json *next = json_clone(&arena, object);
+
+        json_set_string(&arena, json_get_mut(next, "data"), arena_printf(&arena, "k%d", i), "x");
+        text = track(&kind_config_map, arena_printf(&arena, "w%d", i), text, object, next);
+        object = next;
+    }
+    json_each (e, managed_unpack(&arena, text, strlen(text)))
+        if (json_string_is(json_get(e, "manager"), "ancient-changes"))
+            ancient = json_len(json_at(e, "fieldsV1", "f:data"));
+    assert_int_equal(json_len(managed_unpack(&arena, text, strlen(text))), 10);
+    assert_int_equal(ancient, 7); /* six keys, and the map itself */
+}
+
+/* --- installed kinds ------------------------------------------------------------------------ */
+
+static const struct kind *kind_with(const char *properties)
+{
+    struct kind *k = arena_alloc(&arena, sizeof(*k));
+
+    *k = (struct kind){KIND_NAMES("x.org", "v1", "Thing", "things", "thing"), .custom = true,
+                       .schema = json_of(arena_printf(
+                           &arena, "{type: object, properties: {spec: {type: object, properties: "
+                                   "{%s}}}}", properties))};
+    return k;
+}
+
+static void lists_of_installed_kinds_are_what_their_schema_says(void **state)
+{
+    const struct kind *k = kind_with(
+        "map: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a, b, c], "
+        "items: {type: object, properties: {a: {type: string}, b: {type: integer, default: 7}}}}, "
+        "set: {type: array, x-kubernetes-list-type: set, items: {type: string}}, "
+        "plain: {type: array, items: {type: object}}, "
+        "whole: {type: object, x-kubernetes-map-type: atomic}");
+    struct world w = {.object = NULL};
+
+    (void)state;
+    apply_as(&w, k, "one", false,
+             "{spec: {map: [{a: x, c: true, v: 1}], set: [p], plain: [{a: x}], whole: {m: 1}}}");
+    apply_as(&w, k, "two", false, "{spec: {map: [{a: x, b: 8, v: 2}], set: [q]}}");
+    assert_string_equal(w.error, "");
+    assert_object(&w, "{spec: {map: [{a: x, c: true, v: 1, b: 7}, {a: x, b: 8, v: 2}], set: [p, "
+                      "q], plain: [{a: x}], whole: {m: 1}}, metadata: {}}");
+    apply_as(&w, k, "two", false, "{spec: {map: [{a: x, c: true, v: 3}]}}");
+    assert_string_equal(w.error, "Conflict: Apply failed with 1 conflict: conflict with \"one\": "
+                                 ".spec.map[a=\"x\",b=7,c=true].v");
+    apply_as(&w, k, "two", false, "{spec: {plain: [{a: y}], whole: {n: 1}}}");
+    assert_string_equal(w.error, "Conflict: Apply failed with 2 conflicts: conflicts with "
+                                 "\"one\":\n- .spec.plain\n- .spec.whole");
+    apply_as(&w, k, "two", true, "{spec: {plain: [{b: y}], whole: {n: 1}}}");
+    assert_object(&w, "{spec: {map: [{a: x, c: true, v: 1, b: 7}], set: [p], plain: [{b: y}], "
+                      "whole: {n: 1}}, metadata: {}}");
+}
+
+static void an_object_from_before_has_an_owner_nobody_knows(void **state)
+{
+    struct world w = {.object = json_of("{metadata: {name: c}, data: {a: x}}")};
+
+    (void)state;
+    apply_as(&w, &kind_config_map, "kubectl", false, "{metadata: {name: c}, data: {a: y}}");
+    assert_string_equal(w.error, "Conflict: Apply failed with 1 conflict: conflict with "
+                                 "\"before-first-apply\" using v1: .data.a");
+}
+
+static void kubectl_is_not_in_its_own_way(void **state)
+{
+    struct world w = {.object = json_of(
+                          "{metadata: {name: c, annotations: "
+                          "{kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"a\":"
+                          "\"x\",\"b\":\"x\"}}'}, managedFields: 'kubectl-client-side-apply;U;;"
+                          "v1;1;data(a,b)'}, data: {a: x, b: edited}}")};
+
+    (void)state;
+    apply_as(&w, &kind_config_map, "kubectl", false, "{metadata: {name: c}, data: {a: z, b: w}}");
+    assert_string_equal(w.error, "Conflict: Apply failed with 2 conflicts: conflicts with "
+                                 "\"kubectl-client-side-apply\" using v1:\n- .data.a\n- .data.b");
+    apply_as(&w, &kind_config_map, "kubectl", false, "{metadata: {name: c}, data: {a: z}}");
+    assert_string_equal(w.error, "");
+    assert_string_equal(json_string(json_at(w.object, "data", "a"), ""), "z");
+}
+
+static void the_record_of_the_client_stays_true(void **state)
+{
+    struct world w = {.object = json_of(
+                          "{metadata: {name: c, annotations: "
+                          "{kubectl.kubernetes.io/last-applied-configuration: old}}, data: {}}")};
+
+    (void)state;
+    apply_as(&w, &kind_config_map, "other", true, "{metadata: {name: c}, data: {a: w}}");
+    assert_string_equal(
+        object_annotation(w.object, "kubectl.kubernetes.io/last-applied-configuration"), "old");
+    apply_as(&w, &kind_config_map, "kubectl", true, "{metadata: {name: c}, data: {a: w}}");
+    assert_string_equal(
+        object_annotation(w.object, "kubectl.kubernetes.io/last-applied-configuration"),
+        "{\"metadata\":{\"name\":\"c\"},\"data\":{\"a\":\"w\"}}\n");
 }
 
 int main(void)
@@ -241,6 +467,15 @@ int main(void)
         cmocka_unit_test_setup(finalizers_are_added_and_taken_back, reset),
         cmocka_unit_test_setup(status_is_not_the_main_endpoints, reset),
         cmocka_unit_test_setup(strange_managers_do_no_harm, reset),
+        cmocka_unit_test_setup(a_text_is_the_list_and_back, reset),
+        cmocka_unit_test_setup(lists_that_are_none_are_not_taken, reset),
+        cmocka_unit_test_setup(a_new_object_is_its_makers, reset),
+        cmocka_unit_test_setup(what_changes_changes_hands, reset),
+        cmocka_unit_test_setup(of_many_writers_the_oldest_become_one, reset),
+        cmocka_unit_test_setup(lists_of_installed_kinds_are_what_their_schema_says, reset),
+        cmocka_unit_test_setup(an_object_from_before_has_an_owner_nobody_knows, reset),
+        cmocka_unit_test_setup(kubectl_is_not_in_its_own_way, reset),
+        cmocka_unit_test_setup(the_record_of_the_client_stays_true, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, reset);
