@@ -1,6 +1,8 @@
 /* schema_test.c - schemas, CRDs and OpenAPI documents say what the tables say. */
 #include "fixture.h"
 
+#include "api/schema/structural.h"
+
 #include "api/schema.h"
 
 /* Member after member: at(v, "a", "b"). */
@@ -149,6 +151,27 @@ static const char *rule_of(const struct json *schema, const char *field)
 }
 
 /* Elsewhere nobody calls validate(): the definition says what may not change. */
+/* What a cluster would run is what this program can run. */
+static void rules_of_our_own_kinds_can_be_read(void **state)
+{
+    size_t checked = 0;
+
+    (void)state;
+    for (size_t i = 0; kinds[i]; i++) {
+        auto_err err = ERR_INIT;
+        const struct json *version;
+
+        if (!kinds[i]->custom)
+            continue;
+        version = json_index(at(schema_crd(&arena, kinds[i]), "spec", "versions"), 0);
+        structural_check(json_at(version, "schema", "openAPIV3Schema"), NULL, &err);
+        if (err.causes)
+            fail_msg("%s: %s: %s", kinds[i]->name, err.causes->field, err.causes->text);
+        checked++;
+    }
+    assert_true(checked > 3);
+}
+
 static void the_crd_says_what_may_not_change(void **state)
 {
     const struct json *version = json_index(
@@ -359,6 +382,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_in_a_template_is_defaulted, reset),
         cmocka_unit_test_setup(every_schema_is_structural, reset),
         cmocka_unit_test_setup(the_crd_is_complete, reset),
+        cmocka_unit_test_setup(rules_of_our_own_kinds_can_be_read, reset),
         cmocka_unit_test_setup(the_crd_says_what_may_not_change, reset),
         cmocka_unit_test_setup(rules_are_where_a_cluster_takes_them, reset),
         cmocka_unit_test_setup(v3_documents_tell_kubectl_that_the_server_validates, reset),

@@ -95,6 +95,104 @@ static void objects_are_defaulted_pruned_and_checked(void **state)
     }
 }
 
+#define LIMITS "/apis/x.org/v1/namespaces/default/limits"
+#define RULED(spec)                                                                                \
+    "{\"metadata\":{\"name\":\"limits.x.org\"},\"spec\":{\"group\":\"x.org\",\"scope\":"            \
+    "\"Namespaced\",\"names\":{\"plural\":\"limits\",\"kind\":\"Limit\"},\"versions\":[{\"name\":"   \
+    "\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","  \
+    "\"properties\":{\"spec\":{\"type\":\"object\"," spec "}}}}}]}}"
+#define LIMIT(spec) "{\"metadata\":{\"name\":\"l\"},\"spec\":" spec "}"
+
+static const char ruled[] = RULED(
+    "\"x-kubernetes-validations\":[{\"rule\":\"self.min <= self.max\",\"messageExpression\":\"'min "
+    "' + string(self.min) + ' is more than max'\",\"fieldPath\":\".min\"},{\"rule\":\"!has(self.old)"
+    "\",\"message\":\"old is gone\",\"reason\":\"FieldValueForbidden\",\"fieldPath\":\".old\"},{"
+    "\"rule\":\"!has(oldSelf.class) || self.class == oldSelf.class\",\"message\":\"class stays\"}],"
+    "\"properties\":{\"min\":{\"type\":\"integer\"},\"max\":{\"type\":\"integer\"},\"old\":{"
+    "\"type\":\"string\"},\"class\":{\"type\":\"string\"},\"list\":{\"type\":\"array\","
+    "\"x-kubernetes-list-type\":\"map\",\"x-kubernetes-list-map-keys\":[\"name\"],\"items\":{"
+    "\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},\"v\":{\"type\":\"integer\","
+    "\"x-kubernetes-validations\":[{\"rule\":\"self >= oldSelf\"}]}}}}}");
+
+static void rules_of_installed_kinds_are_run(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "POST", CRDS, ruled, 201);
+    assert_says(expect(f, "POST", LIMITS, LIMIT("{\"min\":3,\"max\":2}"), 422), "Invalid",
+                "Limit.x.org \"l\" is invalid: spec.min: Invalid value: \"object\": min 3 is more "
+                "than max");
+    assert_says(expect(f, "POST", LIMITS, LIMIT("{\"min\":1,\"max\":2,\"old\":\"x\"}"), 422),
+                "Invalid", "spec.old: Forbidden: old is gone");
+    assert_says(expect(f, "POST", LIMITS, LIMIT("{\"min\":1}"), 422), "Invalid",
+                "rule evaluation error: no such key: max");
+    expect(f, "POST", LIMITS,
+           LIMIT("{\"min\":1,\"max\":2,\"class\":\"a\",\"list\":[{\"name\":\"x\",\"v\":5}]}"),
+           201);
+    assert_says(expect(f, "PATCH", LIMITS "/l", "{\"spec\":{\"class\":\"b\"}}", 422), "Invalid",
+                "spec: Invalid value: \"object\": class stays");
+    expect(f, "PATCH", LIMITS "/l",
+           "{\"spec\":{\"list\":[{\"name\":\"y\",\"v\":1},{\"name\":\"x\",\"v\":6}]}}", 200);
+    assert_says(expect(f, "PATCH", LIMITS "/l",
+                       "{\"spec\":{\"list\":[{\"name\":\"x\",\"v\":2}]}}", 422),
+                "Invalid", "spec.list[0].v: Invalid value: \"integer\": failed rule: self >= oldSelf");
+}
+
+/* A rule that comes later does not hold up what it is not about. */
+static void what_did_not_change_is_not_judged_again(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "POST", CRDS,
+           RULED("\"properties\":{\"min\":{\"type\":\"integer\"},\"max\":{\"type\":\"integer\"}}"),
+           201);
+    expect(f, "POST", LIMITS, LIMIT("{\"min\":3,\"max\":2}"), 201);
+    expect(f, "PATCH", CRDS "/limits.x.org",
+           "{\"spec\":{\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
+           "\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"spec\":{\"type\":\"object\","
+           "\"x-kubernetes-validations\":[{\"rule\":\"self.min <= self.max\"}],\"properties\":{"
+           "\"min\":{\"type\":\"integer\"},\"max\":{\"type\":\"integer\"}}}}}}}]}}",
+           200);
+    expect(f, "PATCH", LIMITS "/l", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", 200);
+    assert_says(expect(f, "PATCH", LIMITS "/l", "{\"spec\":{\"min\":4}}", 422), "Invalid",
+                "failed rule: self.min <= self.max");
+    expect(f, "PATCH", LIMITS "/l", "{\"spec\":{\"min\":1}}", 200);
+}
+
+static void rules_that_cannot_be_run_are_refused(void **state)
+{
+    static const struct {
+        const char *rule, *says;
+    } bad[] = {
+        {"{\"rule\":\"self.nothing == 1\"}", "compilation failed: ERROR: undefined field 'nothing'"},
+        {"{\"rule\":\"self.min.frobnicate()\"}",
+         "compilation failed: ERROR: undeclared reference to 'frobnicate'"},
+        {"{\"rule\":\"self.min <\"}", "compilation failed: ERROR: at 11: "},
+        {"{\"rule\":\"\"}", "rule: Required value"},
+        {"{\"rule\":\"true\",\"messageExpression\":\"nobody\"}",
+         "messageExpression: Invalid value: \"nobody\": compilation failed"},
+        {"{\"rule\":\"true\",\"fieldPath\":\".nothing\"}", "fieldPath must be a valid path"},
+        {"{\"rule\":\"true\",\"reason\":\"Because\"}", "reason: Unsupported value: \"Because\""},
+        {"{\"rule\":\"true\",\"optionalOldSelf\":true}", "may not be set if oldSelf is not used"},
+    };
+    struct fixture *f = *state;
+    char body[2048];
+
+    for (size_t i = 0; i < ELEMS(bad); i++) {
+        (void)snprintf(body, sizeof(body),
+                       RULED("\"x-kubernetes-validations\":[%s],\"properties\":{\"min\":{\"type\":"
+                             "\"integer\"}}"),
+                       bad[i].rule);
+        assert_says(expect(f, "POST", CRDS, body, 422), "Invalid", bad[i].says);
+    }
+    assert_says(expect(f, "POST", CRDS,
+                       RULED("\"properties\":{\"list\":{\"type\":\"array\",\"items\":{\"type\":"
+                             "\"integer\",\"x-kubernetes-validations\":[{\"rule\":\"self > "
+                             "oldSelf\"}]}}}"),
+                       422),
+                "Invalid", "oldSelf cannot be used on the uncorrelatable portion of the schema");
+}
+
 static void versions_scale_and_columns(void **state)
 {
     struct fixture *f = *state;
@@ -489,6 +587,9 @@ int main(void)
 #define test(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
     const struct CMUnitTest tests[] = {
         test(objects_are_defaulted_pruned_and_checked),
+        test(rules_of_installed_kinds_are_run),
+        test(what_did_not_change_is_not_judged_again),
+        test(rules_that_cannot_be_run_are_refused),
         test(versions_scale_and_columns),
         test(members_beside_the_known_ones_may_be_kept),
         test(a_deleted_definition_takes_its_objects_along),
