@@ -190,6 +190,8 @@ int change_managed(struct server_request *r, const char *key, const struct store
     if (rc == 0)
         rc = rbac_check_grant(r, old, next, err);
     if (rc == 0)
+        rc = admission_check(r, "UPDATE", old, next, dry_run, err);
+    if (rc == 0)
         rc = room_check_group(r, old, next, err);
     if (rc == 0)
         rc = room_check_pod(r, old, next, err);

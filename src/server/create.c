@@ -165,6 +165,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
     if (rc == 0)
         rc = rbac_check_grant(r, NULL, object, err);
     if (rc == 0)
+        rc = admission_check(r, "CREATE", NULL, object, dry_run, err);
+    if (rc == 0)
         rc = queue_check(r, object, err);
     if (rc == 0)
         rc = room_check_new_group(r, object, err);

@@ -11,7 +11,7 @@
 #include "server/request.h"
 #include "server/server.h"
 
-#define OBJECT_LIMIT_BYTES (3u * 1024u * 1024u) /* encoded */
+#define OBJECT_LIMIT_BYTES (3u * 1024u * 1024u)     /* encoded */
 #define SHOWN_LIMIT_BYTES (8u * OBJECT_LIMIT_BYTES) /* with managedFields as clients see them */
 
 struct httpd;
@@ -114,6 +114,10 @@ void quota_free(struct server *s);
 int limit_range_apply(struct server_request *r, struct json *pod, struct err *err) must_check;
 /* --- priorities (priority.c): sets a new pod's number from its class ------------------- */
 int priority_apply(struct server_request *r, struct json *pod, struct err *err) must_check;
+
+/* --- policies (admission.c): checks a write by those bound; object is NULL at deletion --- */
+int admission_check(struct server_request *r, const char *operation, const struct json *old,
+                    const struct json *object, bool dry_run, struct err *err) must_check;
 
 /* --- queues (queue_check.c): 403 if the object may not use the queue it names ---------- */
 int queue_check(struct server_request *r, const struct json *object, struct err *err) must_check;

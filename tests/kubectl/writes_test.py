@@ -84,6 +84,51 @@ spec:
               plain: {type: array, items: {type: string}}
 """
 
+RULED = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ranges.example.dev}
+spec:
+  group: example.dev
+  scope: Namespaced
+  names: {plural: ranges, singular: range, kind: Range}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            x-kubernetes-validations:
+            - {rule: "self.from <= self.to", message: from must be at most to}
+            - {rule: "self.to >= oldSelf.to", message: to may only grow}
+            properties: {from: {type: integer}, to: {type: integer}}
+"""
+
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: names.example.dev}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}
+  validations:
+  - expression: "object.metadata.name.startsWith('ours-')"
+    messageExpression: "'not ours: ' + object.metadata.name"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: names}
+spec:
+  policyName: names.example.dev
+  validationActions: [Deny]
+"""
+
 
 def config_map(name, **data):
     return json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
@@ -388,6 +433,30 @@ class Writes(StockKubectl):
         conflict = self.kubectl("apply", "--server-side", "--field-manager=two", "-f", "-", stdin=json.dumps(two), code=1)
         self.assertIn('conflict with "one": .spec.plain', conflict.stderr)
         self.kubectl("delete", "crd", "bags.example.dev")
+
+    def test_rules_and_policies_in_cel(self):
+        self.kubectl("apply", "-f", self.write("crd.yaml", RULED))
+        self.kubectl("wait", "--for=condition=Established", "crd/ranges.example.dev")
+        bad = self.kubectl("create", "-f", "-", code=1, stdin=json.dumps(
+            {"apiVersion": "example.dev/v1", "kind": "Range", "metadata": {"name": "r"}, "spec": {"from": 3, "to": 1}}))
+        self.assertIn("from must be at most to", bad.stderr)
+        self.kubectl("create", "-f", "-", stdin=json.dumps(
+            {"apiVersion": "example.dev/v1", "kind": "Range", "metadata": {"name": "r"}, "spec": {"from": 1, "to": 3}}))
+        moved = self.kubectl("patch", "range", "r", "--type=merge", "-p", '{"spec": {"to": 2}}', code=1)
+        self.assertIn("to may only grow", moved.stderr)
+        self.kubectl("delete", "crd", "ranges.example.dev")
+        wrong = self.kubectl("create", "-f", "-", code=1, stdin=RULED.replace("self.from <=", "self.form <="))
+        self.assertIn("undefined field 'form'", wrong.stderr)
+
+        self.kubectl("apply", "-f", self.write("policy.yaml", POLICY))
+        refused = self.kubectl("create", "cm", "other", code=1)
+        self.assertIn("ValidatingAdmissionPolicy 'names.example.dev' with binding 'names' denied request: not ours: other",
+                      refused.stderr)
+        self.kubectl("create", "cm", "ours-1")
+        self.assertIn("names.example.dev", self.kubectl("get", "validatingadmissionpolicies").stdout)
+        self.kubectl("delete", "-f", self.write("policy.yaml", POLICY))
+        self.kubectl("create", "cm", "other")
+        self.delete("cm", "other", "ours-1")
 
     def test_diff_and_dry_run(self):
         path = self.write("d.json", config_map("differing", a="1"))

@@ -75,8 +75,7 @@ static int check_ident(const struct checker *c, struct cel_node *n, const struct
         }
     if (cel_is_type_name(n->text)) {
         n->op = CEL_LITERAL;
-        n->value = (struct cel_value){
-            .type = CEL_TYPE, .text = n->text, .len = strlen(n->text)};
+        n->value = (struct cel_value){.type = CEL_TYPE, .text = n->text, .len = strlen(n->text)};
         return 0;
     }
     return err_set(c->err, ERR_INVALID, "undeclared reference to '%s'", n->text);
@@ -85,9 +84,9 @@ static int check_ident(const struct checker *c, struct cel_node *n, const struct
 /* "optional.of(x)": a function with a dot in its name. */
 static bool join_name(const struct checker *c, struct cel_node *n)
 {
-    static const char *const joined[] = {"optional.of", "optional.none", "optional.ofNonZeroValue",
-                                         "sets.contains", "sets.equivalent", "sets.intersects",
-                                         "math.greatest", "math.least"};
+    static const char *const joined[] = {
+        "optional.of",     "optional.none",   "optional.ofNonZeroValue", "sets.contains",
+        "sets.equivalent", "sets.intersects", "math.greatest",           "math.least"};
     const struct cel_node *target = n->method ? n->args[0] : NULL;
 
     if (!target || target->op != CEL_IDENT)
@@ -127,8 +126,9 @@ static int check_call(const struct checker *c, struct cel_node *n, const struct 
     if (!cel_find_function(n->text, n->method, SIZE_MAX))
         return err_set(c->err, ERR_INVALID, "undeclared reference to '%s'", n->text);
     if (!cel_find_function(n->text, n->method, n->args_len))
-        return err_set(c->err, ERR_INVALID, "found no matching overload for '%s' with %zu arguments",
-                       n->text, n->args_len - n->method);
+        return err_set(c->err, ERR_INVALID,
+                       "found no matching overload for '%s' with %zu arguments", n->text,
+                       n->args_len - n->method);
     return check_all(c, n, 0, names);
 }
 

@@ -39,14 +39,22 @@ static struct cel_value too_costly(struct cel_state *s)
 
 const char *cel_type_name(enum cel_type type)
 {
-    static const char *const names[] = {
-        [CEL_ERROR] = "error",       [CEL_NULL] = "null_type",   [CEL_BOOL] = "bool",
-        [CEL_INT] = "int",           [CEL_UINT] = "uint",        [CEL_DOUBLE] = "double",
-        [CEL_STRING] = "string",     [CEL_BYTES] = "bytes",      [CEL_LIST] = "list",
-        [CEL_MAP] = "map",           [CEL_TIMESTAMP] = "google.protobuf.Timestamp",
-        [CEL_DURATION] = "google.protobuf.Duration",             [CEL_TYPE] = "type",
-        [CEL_OPTIONAL] = "optional_type",                        [CEL_QUANTITY] = "kubernetes.Quantity",
-        [CEL_URL] = "kubernetes.URL"};
+    static const char *const names[] = {[CEL_ERROR] = "error",
+                                        [CEL_NULL] = "null_type",
+                                        [CEL_BOOL] = "bool",
+                                        [CEL_INT] = "int",
+                                        [CEL_UINT] = "uint",
+                                        [CEL_DOUBLE] = "double",
+                                        [CEL_STRING] = "string",
+                                        [CEL_BYTES] = "bytes",
+                                        [CEL_LIST] = "list",
+                                        [CEL_MAP] = "map",
+                                        [CEL_TIMESTAMP] = "google.protobuf.Timestamp",
+                                        [CEL_DURATION] = "google.protobuf.Duration",
+                                        [CEL_TYPE] = "type",
+                                        [CEL_OPTIONAL] = "optional_type",
+                                        [CEL_QUANTITY] = "kubernetes.Quantity",
+                                        [CEL_URL] = "kubernetes.URL"};
 
     return names[type];
 }
@@ -68,11 +76,10 @@ static void unescape(const char *name, char out[256])
         const char *text;
         char c;
     } marks[] = {{"__dot__", '.'}, {"__dash__", '-'}, {"__slash__", '/'}};
-    static const char *const words[] = {"true",     "false",    "null",    "in",     "as",
-                                        "break",    "const",    "continue", "else",   "for",
-                                        "function", "if",       "import",  "let",    "loop",
-                                        "package",  "namespace", "return",  "var",    "void",
-                                        "while"};
+    static const char *const words[] = {
+        "true",     "false",   "null",      "in",       "as",  "break",  "const",
+        "continue", "else",    "for",       "function", "if",  "import", "let",
+        "loop",     "package", "namespace", "return",   "var", "void",   "while"};
     size_t n = 0, len = strlen(name);
 
     for (size_t i = 0; i < ELEMS(words); i++)
@@ -133,8 +140,7 @@ static struct cel_value string_from(struct cel_state *s, const struct json *v,
     return text;
 }
 
-struct cel_value cel_from_json(struct cel_state *s, const struct json *v,
-                               const struct json *schema)
+struct cel_value cel_from_json(struct cel_state *s, const struct json *v, const struct json *schema)
 {
     switch (json_type_of(v)) {
     case JSON_NULL:
@@ -153,8 +159,7 @@ struct cel_value cel_from_json(struct cel_state *s, const struct json *v,
         return (struct cel_value){
             .type = CEL_LIST, .json = v, .schema = schema, .len = json_len(v)};
     case JSON_OBJECT:
-        return (struct cel_value){
-            .type = CEL_MAP, .json = v, .schema = schema, .len = json_len(v)};
+        return (struct cel_value){.type = CEL_MAP, .json = v, .schema = schema, .len = json_len(v)};
     }
     unreachable();
 }
@@ -213,13 +218,13 @@ static int order(bool less, bool greater)
 static int compare_numbers(struct cel_value a, struct cel_value b)
 {
     if (a.type == CEL_INT && b.type == CEL_INT)
-        return order(a.i < b.i, a.i > b.i);
+        return order(a.i<b.i, a.i> b.i);
     if (a.type == CEL_UINT && b.type == CEL_UINT)
-        return order(a.u < b.u, a.u > b.u);
+        return order(a.u<b.u, a.u> b.u);
     if (a.type == CEL_INT && b.type == CEL_UINT)
-        return a.i < 0 ? -1 : order((uint64_t)a.i < b.u, (uint64_t)a.i > b.u);
+        return a.i < 0 ? -1 : order((uint64_t)a.i<b.u, (uint64_t)a.i> b.u);
     if (a.type == CEL_UINT && b.type == CEL_INT)
-        return b.i < 0 ? 1 : order(a.u < (uint64_t)b.i, a.u > (uint64_t)b.i);
+        return b.i < 0 ? 1 : order(a.u<(uint64_t)b.i, a.u>(uint64_t) b.i);
     return order(as_double(a) < as_double(b), as_double(a) > as_double(b));
 }
 
@@ -242,12 +247,12 @@ bool cel_compare(struct cel_value a, struct cel_value b, int *ret)
     case CEL_STRING:
     case CEL_BYTES:
         n = memcmp(a.text, b.text, min_size(a.len, b.len));
-        *ret = n ? n : order(a.len < b.len, a.len > b.len);
+        *ret = n ? n : order(a.len<b.len, a.len> b.len);
         return true;
     case CEL_TIMESTAMP:
     case CEL_DURATION:
     case CEL_QUANTITY:
-        *ret = order(a.i < b.i, a.i > b.i);
+        *ret = order(a.i<b.i, a.i> b.i);
         return true;
     default:
         return false;
@@ -603,9 +608,9 @@ static void fold_collect(struct cel_state *s, struct fold *f, const struct cel_s
         passes = cel_fail(s, "%s() takes a condition", m->text);
     if (passes.type == CEL_BOOL && !passes.b)
         return;
-    v = passes.type == CEL_ERROR    ? passes
+    v = passes.type == CEL_ERROR ? passes
         : m->macro == CEL_FILTER ? element
-                                    : run(s, m->args[m->args_len - 1], scope);
+                                 : run(s, m->args[m->args_len - 1], scope);
     if (v.type == CEL_ERROR) {
         f->error = v;
         f->failed = f->done = true;
@@ -733,8 +738,7 @@ static struct cel_value run_logic(struct cel_state *s, const struct cel_node *n,
     return b;
 }
 
-static struct cel_value run_unary(struct cel_state *s, const struct cel_node *n,
-                                  struct cel_value v)
+static struct cel_value run_unary(struct cel_state *s, const struct cel_node *n, struct cel_value v)
 {
     if (v.type == CEL_ERROR)
         return v;

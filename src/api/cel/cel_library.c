@@ -424,9 +424,8 @@ static struct cel_value fn_ends_with(struct cel_state *s, struct cel_value *args
     (void)n;
     if (!is_string(args[1]))
         return wrong_type(s, args[1]);
-    return cel_bool(args[1].len <= args[0].len &&
-                    memcmp(args[0].text + args[0].len - args[1].len, args[1].text, args[1].len) ==
-                        0);
+    return cel_bool(args[1].len <= args[0].len && memcmp(args[0].text + args[0].len - args[1].len,
+                                                         args[1].text, args[1].len) == 0);
 }
 
 static struct cel_value fn_char_at(struct cel_state *s, struct cel_value *args, size_t n)

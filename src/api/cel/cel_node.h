@@ -40,7 +40,7 @@ struct cel_value {
         struct cel_value *items;   /* CEL_LIST, CEL_OPTIONAL */
         struct cel_entry *entries; /* CEL_MAP */
     };
-    size_t len; /* of the text, items or entries */
+    size_t len;          /* of the text, items or entries */
     const char *written; /* CEL_QUANTITY */
 };
 
@@ -78,12 +78,11 @@ enum cel_macro {
     CEL_OPT_FLAT_MAP,
 };
 
-
 struct cel_node {
     enum cel_op op;
     enum cel_macro macro;
     const char *text;
-    size_t variable; /* CEL_IDENT: which one; SIZE_MAX: of a macro */
+    size_t variable;        /* CEL_IDENT: which one; SIZE_MAX: of a macro */
     struct cel_value value; /* CEL_LITERAL */
     const char *names[2];   /* CEL_MACRO */
     size_t names_len;
@@ -151,9 +150,9 @@ typedef struct cel_value cel_fn(struct cel_state *s, struct cel_value *args, siz
 
 struct cel_function {
     const char *name;
-    bool method; /* args[0] is what it is called on */
+    bool method;        /* args[0] is what it is called on */
     size_t least, most; /* arguments, with args[0] */
-    unsigned receivers;  /* bits of enum cel_type that args[0] may be; 0: the function looks */
+    unsigned receivers; /* bits of enum cel_type that args[0] may be; 0: the function looks */
     cel_fn *fn;
 };
 

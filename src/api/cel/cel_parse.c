@@ -109,8 +109,8 @@ static struct cel_node *parse_number(struct parser *p)
     size_t n = hex ? 2 + strspn(start + 2, "0123456789abcdefABCDEF") : strspn(start, "0123456789");
     char *end;
 
-    if (!hex && ((start[n] == '.' && is_digit(start[n + 1])) || start[n] == 'e' ||
-                 start[n] == 'E')) {
+    if (!hex &&
+        ((start[n] == '.' && is_digit(start[n + 1])) || start[n] == 'e' || start[n] == 'E')) {
         double d = strtod(start, &end);
 
         p->at = end;
@@ -221,7 +221,8 @@ static struct cel_node *parse_string(struct parser *p, bool raw, bool bytes)
         v.len = text.len;
     }
     buf_release(&text);
-    return good && v.text ? literal(p, v) : refuse(p, "the string does not end, or has a bad escape");
+    return good && v.text ? literal(p, v)
+                          : refuse(p, "the string does not end, or has a bad escape");
 }
 
 /* r, b and both before a quotation mark. */

@@ -24,8 +24,8 @@ struct pattern *pattern_new(const char *text)
 
     if (!p)
         return NULL;
-    p->code = pcre2_compile((PCRE2_SPTR)text, strlen(text), PCRE2_UTF | PCRE2_DOLLAR_ENDONLY,
-                            &code, &at, NULL);
+    p->code = pcre2_compile((PCRE2_SPTR)text, strlen(text), PCRE2_UTF | PCRE2_DOLLAR_ENDONLY, &code,
+                            &at, NULL);
     p->data = p->code ? pcre2_match_data_create(1, NULL) : NULL;
     p->limits = p->data ? pcre2_match_context_create(NULL) : NULL;
     if (!p->limits) {

@@ -26,9 +26,8 @@
 
 static struct fields_part part_of(const struct apply *apply, bool nodes)
 {
-    return (struct fields_part){.kind = apply->kind,
-                                .status = strcmp(apply->subresource, "status") == 0,
-                                .nodes = nodes};
+    return (struct fields_part){
+        .kind = apply->kind, .status = strcmp(apply->subresource, "status") == 0, .nodes = nodes};
 }
 
 static struct json *fields_of(struct arena *a, const struct fields_part *part,
@@ -197,10 +196,10 @@ static const char *name_of(struct arena *a, const struct json *entry)
 {
     const char *part = json_get_string(entry, "subresource", "");
     bool applied = json_string_is(json_get(entry, "operation"), "Apply");
-    const char *name = arena_printf(
-        a, "\"%s\"%s%s%s%s%s", json_get_string(entry, "manager", ""),
-        *part ? " with subresource \"" : "", part, *part ? "\"" : "", applied ? "" : " using ",
-        applied ? "" : json_get_string(entry, "apiVersion", ""));
+    const char *name = arena_printf(a, "\"%s\"%s%s%s%s%s", json_get_string(entry, "manager", ""),
+                                    *part ? " with subresource \"" : "", part, *part ? "\"" : "",
+                                    applied ? "" : " using ",
+                                    applied ? "" : json_get_string(entry, "apiVersion", ""));
 
     return name ? name : "";
 }

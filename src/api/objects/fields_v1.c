@@ -467,8 +467,8 @@ static void diff_node(const struct diff *d, const struct field_view *view, const
                       const struct json *was, const struct json *is)
 {
     struct open_node changed, gone;
-    bool objects = json_is(was, JSON_OBJECT) && json_is(is, JSON_OBJECT) &&
-                   !is_whole(view, was) && !is_whole(view, is);
+    bool objects = json_is(was, JSON_OBJECT) && json_is(is, JSON_OBJECT) && !is_whole(view, was) &&
+                   !is_whole(view, is);
 
     if (was && is && json_equal(was, is))
         return;
@@ -606,8 +606,8 @@ static bool read_set(struct arena *a, struct reader *r, struct json *node, struc
         if (!child->key)
             return false;
         json_append(node, child);
-        if (takes(r, '(') && (depth == JSON_DEPTH_LIMIT || !read_set(a, r, child, name, depth + 1) ||
-                              !takes(r, ')')))
+        if (takes(r, '(') && (depth == JSON_DEPTH_LIMIT ||
+                              !read_set(a, r, child, name, depth + 1) || !takes(r, ')')))
             return false;
     } while (takes(r, ','));
     return true;

@@ -47,7 +47,7 @@ static void read_word(struct buf *out, struct span word)
 
         if (low >= 0)
             i += 2;
-        buf_addc(out, low >= 0 ? (char)(high << 4 | low) : word.at[i]);
+        buf_addc(out, (char)(low >= 0 ? high << 4 | low : word.at[i]));
     }
     if (!out->len)
         buf_add(out, "", 0);
@@ -92,11 +92,9 @@ static bool pack_entry(struct buf *out, const struct json *entry)
     const char *time = json_get_string(entry, "time", "");
     int64_t ms = 0;
 
-    if (!is_operation(json_get(entry, "operation")) ||
-        !*json_get_string(entry, "apiVersion", "") ||
+    if (!is_operation(json_get(entry, "operation")) || !*json_get_string(entry, "apiVersion", "") ||
         !json_string_is(json_get(entry, "fieldsType"), "FieldsV1") ||
-        !json_is(json_get(entry, "fieldsV1"), JSON_OBJECT) ||
-        (*time && time_parse(time, &ms) < 0))
+        !json_is(json_get(entry, "fieldsV1"), JSON_OBJECT) || (*time && time_parse(time, &ms) < 0))
         return false;
     add_word(out, json_get_string(entry, "manager", ""));
     buf_addf(out, ";%c;", json_get_string(entry, "operation", "")[0]);
@@ -129,7 +127,7 @@ const char *managed_pack(struct arena *a, const struct json *list)
 
 static const char *time_text(struct span part, char out[TIME_TEXT_SIZE])
 {
-    char digits[24];
+    char digits[13];
 
     if (!part.len || part.len >= sizeof(digits))
         return "";

@@ -188,7 +188,7 @@ static int merge_elements(const struct merger *m, const struct field_view *view,
         if (json_is(element, JSON_OBJECT) != (items->keys_len > 0) || json_is(element, JSON_ARRAY))
             rc = refuse(m, here,
                         items->keys_len ? "the element must be an object"
-                                         : "the element must be a plain value");
+                                        : "the element must be a plain value");
         else
             rc = merge_element(m, view, items, element, here);
         if (rc < 0)

@@ -7,9 +7,10 @@ static const struct field_view unknown = {.type = FIELD_ANY};
 
 struct field_view field_view_of_kind(const struct kind *k)
 {
-    return (struct field_view){
-        .type = FIELD_OBJECT, .fields = k->fields, .more = object_common_fields,
-        .schema = k->schema};
+    return (struct field_view){.type = FIELD_OBJECT,
+                               .fields = k->fields,
+                               .more = object_common_fields,
+                               .schema = k->schema};
 }
 
 static struct field_view by_schema(const struct json *schema)

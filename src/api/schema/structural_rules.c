@@ -184,8 +184,7 @@ static void test_rule(struct tester *t, const struct json *rule, const struct js
     const struct rule_variables variables = variables_of(schema, rule);
     const struct json *values[] = {[SELF] = v, [OLD_SELF] = old};
     struct cel *e = cel_read(&t->arena, json_get_string(rule, "rule", ""), variables.of, NULL);
-    struct cel_run run = {
-        .arena = &t->arena, .values = values, .cost_left = t->cost_left};
+    struct cel_run run = {.arena = &t->arena, .values = values, .cost_left = t->cost_left};
     auto_err problem = ERR_INIT;
     bool change;
     int rc;
@@ -282,9 +281,8 @@ static bool has_rules(const struct json *schema, unsigned depth)
 void structural_test_rules(const struct json *schema, const struct json *object,
                            const struct json *old, struct err *err)
 {
-    struct tester t = {.arena = ARENA_INIT(RULES_MEMORY_BYTES),
-                       .cost_left = STRUCTURAL_RULES_COST,
-                       .err = err};
+    struct tester t = {
+        .arena = ARENA_INIT(RULES_MEMORY_BYTES), .cost_left = STRUCTURAL_RULES_COST, .err = err};
 
     if (!has_rules(schema, 0))
         return;

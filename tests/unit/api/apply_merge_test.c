@@ -279,7 +279,8 @@ static void a_text_is_the_list_and_back(void **state)
 static void lists_that_are_none_are_not_taken(void **state)
 {
     static const char *const bad[] = {
-        "[5]", "[{manager: a}]",
+        "[5]",
+        "[{manager: a}]",
         "[{manager: a, operation: Delete, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {}}]",
         "[{manager: a, operation: Apply, fieldsType: FieldsV1, fieldsV1: {}}]",
         "[{manager: a, operation: Apply, apiVersion: v1, fieldsType: FieldsV2, fieldsV1: {}}]",
@@ -289,8 +290,14 @@ static void lists_that_are_none_are_not_taken(void **state)
         "[{manager: a, operation: Apply, apiVersion: v1, time: soon, fieldsType: FieldsV1, "
         "fieldsV1: {}}]"};
     /* texts that are none do no harm either */
-    static const char *const texts[] = {"|", ";;;;;", "a;A;;v1;1;x(", "a;A;;v1;1;)", "a;A;;v1;1;x)",
-                                        "a;A;;v1;1;%Z1", "a;A;;v1;1;x(,)", "a;A;;v1;x;%4"};
+    static const char *const texts[] = {"|",
+                                        ";;;;;",
+                                        "a;A;;v1;1;x(",
+                                        "a;A;;v1;1;)",
+                                        "a;A;;v1;1;x)",
+                                        "a;A;;v1;1;%Z1",
+                                        "a;A;;v1;1;x(,)",
+                                        "a;A;;v1;x;%4"};
 
     (void)state;
     for (size_t i = 0; i < ELEMS(bad); i++)
@@ -337,11 +344,11 @@ static void what_changes_changes_hands(void **state)
     (void)state;
     assert_string_equal(track(&kind_config_map, "two", first, old, old), first);
     second = track(&kind_config_map, "two", first, old, next);
-    assert_string_equal(
-        list_of(second),
-        "[" ENTRY("one", "{\"f:data\":{\".\":{},\"f:b\":{}}}") ","
-        ENTRY("two", "{\"f:metadata\":{\"f:labels\":{\".\":{},\"f:l\":{}}},\"f:data\":{"
-                     "\"f:a\":{},\"f:d\":{}}}") "]");
+    assert_string_equal(list_of(second),
+                        "[" ENTRY("one", "{\"f:data\":{\".\":{},\"f:b\":{}}}") "," ENTRY(
+                            "two",
+                            "{\"f:metadata\":{\"f:labels\":{\".\":{},\"f:l\":{}}},\"f:data\":{"
+                            "\"f:a\":{},\"f:d\":{}}}") "]");
     /* what is gone is nobody's */
     assert_string_equal(
         list_of(track(&kind_config_map, "three", second, next, json_of("{metadata: {name: c}}"))),
@@ -377,8 +384,10 @@ static const struct kind *kind_with(const char *properties)
 
     *k = (struct kind){KIND_NAMES("x.org", "v1", "Thing", "things", "thing"), .custom = true,
                        .schema = json_of(arena_printf(
-                           &arena, "{type: object, properties: {spec: {type: object, properties: "
-                                   "{%s}}}}", properties))};
+                           &arena,
+                           "{type: object, properties: {spec: {type: object, properties: "
+                           "{%s}}}}",
+                           properties))};
     return k;
 }
 
@@ -422,8 +431,8 @@ static void an_object_from_before_has_an_owner_nobody_knows(void **state)
 
 static void kubectl_is_not_in_its_own_way(void **state)
 {
-    struct world w = {.object = json_of(
-                          "{metadata: {name: c, annotations: "
+    struct world w = {
+        .object = json_of("{metadata: {name: c, annotations: "
                           "{kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"a\":"
                           "\"x\",\"b\":\"x\"}}'}, managedFields: 'kubectl-client-side-apply;U;;"
                           "v1;1;data(a,b)'}, data: {a: x, b: edited}}")};
@@ -439,8 +448,8 @@ static void kubectl_is_not_in_its_own_way(void **state)
 
 static void the_record_of_the_client_stays_true(void **state)
 {
-    struct world w = {.object = json_of(
-                          "{metadata: {name: c, annotations: "
+    struct world w = {
+        .object = json_of("{metadata: {name: c, annotations: "
                           "{kubectl.kubernetes.io/last-applied-configuration: old}}, data: {}}")};
 
     (void)state;

@@ -6,7 +6,8 @@
 static const struct cel_variable free_variables[] = {{.name = "self"}, {.name = "oldSelf"}, {0}};
 
 static const char *const self_text =
-    "{name: web, replicas: 3, ratio: 1.5, isOn: true, isOff: false, nothing: null, tags: [a, b, c], "
+    "{name: web, replicas: 3, ratio: 1.5, isOn: true, isOff: false, nothing: null, tags: [a, b, "
+    "c], "
     "numbers: [3, 1, 2], labels: {app: x, 'a-b': dash, namespace: m}, items: [{name: one, k: 1}, "
     "{name: two, k: 2}], empty: [], text: 'h\u00e9llo w\u00f6rld', url: "
     "'https://u@example.com:8080/a/b?x=1&y=2&x=3#f', memory: 1536Mi, at: '2024-02-29T12:34:56Z'}";
@@ -194,8 +195,8 @@ static void members_are_checked_where_the_schema_is_known(void **state)
                            "additionalProperties: {type: integer}}, free: {type: object, "
                            "x-kubernetes-preserve-unknown-fields: true}}}")},
         {0}};
-    static const char *const good[] = {"self.num > 1.0", "self.list.all(x, x.a != '')",
-                                       "self.list[0].a == ''", "self.map.any == 1",
+    static const char *const good[] = {"self.num > 1.0",           "self.list.all(x, x.a != '')",
+                                       "self.list[0].a == ''",     "self.map.any == 1",
                                        "self.free.any.thing == 1", "has(self.when)",
                                        "self.metadata.name != ''"};
     static const struct {
@@ -227,8 +228,10 @@ static void what_costs_too_much_ends(void **state)
         "[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, "
         "[1,2,3,4,5,6,7,8,9,10].all(d, [1,2,3,4,5,6,7,8,9,10].all(e, [1,2,3,4,5,6,7,8,9,10].all(f, "
         "[1,2,3,4,5,6,7,8,9,10].all(g, true)))))))",
-        "[0].map(x, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa').map(x, x.replace('a', "
-        "x)).map(x, x.replace('a', x)).map(x, x.replace('a', x)).map(x, x.replace('a', x)).size() == 1",
+        "[0].map(x, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa').map(x, "
+        "x.replace('a', "
+        "x)).map(x, x.replace('a', x)).map(x, x.replace('a', x)).map(x, x.replace('a', x)).size() "
+        "== 1",
         "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!'.matches('^(a+)+$')",
     };
 
