@@ -185,16 +185,15 @@ static void run_managed(struct chance *c, char *data, size_t len)
 {
     struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
     struct buf shown = BUF_INIT(MEMORY_LIMIT_BYTES);
-    const struct json *list = managed_unpack(&a, data, len);
-    const char *packed;
+    const struct json *list = managed_unpack(&a, data, strlen(data));
+    const char *packed, *again;
 
-    (void)c;
-    managed_write(&shown, data, len);
+    (void)c, (void)len;
+    managed_write(&shown, data, strlen(data));
     FUZZ_CHECK(shown.failed || json_parse(&a, shown.data, shown.len, NULL) || arena_failed(&a));
     packed = managed_pack(&a, list);
-    if (packed)
-        FUZZ_CHECK(json_equal(managed_unpack(&a, packed, strlen(packed)), list) ||
-                   arena_failed(&a));
+    again = packed ? managed_pack(&a, managed_unpack(&a, packed, strlen(packed))) : NULL;
+    FUZZ_CHECK(!packed || arena_failed(&a) || (again && strcmp(packed, again) == 0));
     buf_release(&shown);
     arena_release(&a);
 }

@@ -659,32 +659,32 @@ void fields_expand(struct buf *out, const char *text, size_t len)
     struct reader r = {.at = text, .end = text + len};
     struct buf name = BUF_INIT(KEY_TEXT_LIMIT * 4);
     size_t begun = out->len, depth = 0;
+    bool good = true;
 
     buf_addc(out, '{');
-    while (r.at < r.end) {
-        if (!read_name(&r, &name)) {
-            cut(out, begun);
-            buf_adds(out, "{");
-            depth = 0;
+    while (good && r.at < r.end) {
+        good = read_name(&r, &name);
+        if (!good)
             break;
-        }
         json_write_string(out, name.data, name.len);
-        buf_addc(out, ':');
-        buf_addc(out, '{');
+        buf_adds(out, ":{");
         if (takes(&r, '(')) {
             depth++;
+            good = r.at < r.end;
             continue;
         }
         buf_addc(out, '}');
-        while (depth && takes(&r, ')')) {
+        for (; depth && takes(&r, ')'); depth--)
             buf_addc(out, '}');
-            depth--;
-        }
-        if (takes(&r, ','))
-            buf_addc(out, ',');
+        if (r.at == r.end)
+            break;
+        good = takes(&r, ',') && r.at < r.end;
+        buf_addc(out, ',');
     }
-    for (; depth; depth--)
-        buf_addc(out, '}');
+    if (!good || depth) { /* not one of ours */
+        cut(out, begun);
+        buf_addc(out, '{');
+    }
     buf_addc(out, '}');
     buf_release(&name);
 }

@@ -47,6 +47,8 @@ static void read_word(struct buf *out, struct span word)
 
         if (low >= 0)
             i += 2;
+        if (high == 0 && low == 0)
+            continue;
         buf_addc(out, (char)(low >= 0 ? high << 4 | low : word.at[i]));
     }
     if (!out->len)

@@ -297,7 +297,9 @@ static void lists_that_are_none_are_not_taken(void **state)
                                         "a;A;;v1;1;x)",
                                         "a;A;;v1;1;%Z1",
                                         "a;A;;v1;1;x(,)",
-                                        "a;A;;v1;x;%4"};
+                                        "a;A;;v1;x;%4",
+                                        "a;A;;v1;1;x(y)z",
+                                        "a;A;;v1;1;x,"};
 
     (void)state;
     for (size_t i = 0; i < ELEMS(bad); i++)
