@@ -27,11 +27,6 @@ int apply_merge(struct arena *a, const struct apply *apply, const struct json *l
                 const struct json *config, struct json **ret_next, struct json **ret_managed,
                 struct err *err) must_check;
 
-/* The text of managedFields (managed.h) after a write other than apply changed old into next. managed
- * is the text before it; old is NULL at creation. */
-const char *apply_track_update(struct arena *a, const struct apply *update, const char *managed,
-                               const struct json *old, const struct json *next) must_check;
-
 /* The fields an object of the kind sets, as FieldsV1: names as "f:NAME", elements of keyed lists as
  * "k:{KEYS}", of sets as "v:VALUE". */
 struct json *apply_fields(struct arena *a, const struct kind *k,

@@ -97,12 +97,12 @@ int apply_patch(struct server_request *r, enum field_validation mode, struct err
     item = key ? store_head(server_collection(r->server, k), key) : NULL;
     if (!item)
         return key ? apply_new(r, &apply, config, err) : out_of_memory(err);
-    old = stored_parse(r->arena, k, item->value, err);
+    old = stored_parse(r->arena, k, item->value, false, err);
     if (!old)
         return -1;
     rc = apply_merge(r->arena, &apply, old, config, &next, &managed, err);
     if (rc == 0) {
-        managed_set_text(r->arena, next, NULL);
+        managed_clear(next);
         rc = object_decode(r->arena, k, next, FIELD_VALIDATION_IGNORE, NULL, NULL, err);
     }
     return rc < 0 ? rc : change_managed(r, key, item, old, next, managed, 200, NULL, err);
@@ -120,21 +120,18 @@ static const char *manager_of(struct server_request *r)
     return len && len <= MANAGER_LENGTH_LIMIT ? arena_strndup(r->arena, agent, len) : "unknown";
 }
 
-const char *update_managed(struct server_request *r, const char *managed, const struct json *old,
-                           const struct json *next)
+void update_managed(struct server_request *r, const struct json *old, struct json *next)
 {
     const char *part = r->route.subresource;
-    struct apply update;
+    const struct apply update = {.kind = r->route.kind,
+                                 .manager = strcmp(part, "binding") == 0 ? NULL : manager_of(r),
+                                 .operation = "Update",
+                                 .subresource = part,
+                                 .now_ms = clock_now_ms(r->server->clock)};
 
-    if (strcmp(part, "binding") == 0 || (old && !*managed))
-        return managed; /* of an object from before they were tracked nobody knows the owners */
-    update = (struct apply){.kind = r->route.kind,
-                            .manager = manager_of(r),
-                            .api_version = kind_api_version(r->arena, r->route.kind),
-                            .operation = "Update",
-                            .subresource = part,
-                            .now_ms = clock_now_ms(r->server->clock)};
-    if (!update.manager || !update.api_version)
-        return managed;
-    return apply_track_update(r->arena, &update, managed, old, next);
+    /* The owners of an object from before they were tracked are unknown. */
+    if (!old || !managed_is_empty(old))
+        managed_track(r->arena, &update, old, next);
+    else
+        managed_clear(next);
 }

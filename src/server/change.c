@@ -140,18 +140,26 @@ static bool is_finished(const struct json *object)
 
 /* Clients may say themselves who owns what, as kubectl does when it moves from one way of applying
  * to the other; with an empty list they forget it. What cannot be read is not looked at. */
-static const char *given_managed(struct server_request *r, const struct json *old,
-                                 const struct json *next)
+static const struct json *given_managed(struct server_request *r, const struct json *old,
+                                        const struct json *next)
 {
     const struct json *given = json_at(next, "metadata", "managedFields");
-    const char *text;
+    struct json *before;
 
     if (*r->route.subresource || !json_is(given, JSON_ARRAY))
-        return managed_text(old);
+        return old;
+    before = json_clone(r->arena, old);
     if (json_len(given) == 0 || (json_len(given) == 1 && json_len(json_first(given)) == 0))
-        return "";
-    text = managed_pack(r->arena, given);
-    return text ? text : managed_text(old);
+        managed_clear(before);
+    else if (!managed_take(r->arena, r->route.kind, before, given))
+        return old;
+    return before;
+}
+
+static bool has_same_managers(struct server_request *r, const struct json *a, const struct json *b)
+{
+    return json_equal(managed_list(r->arena, r->route.kind, a),
+                      managed_list(r->arena, r->route.kind, b));
 }
 
 int change_managed(struct server_request *r, const char *key, const struct store_item *item,
@@ -159,7 +167,7 @@ int change_managed(struct server_request *r, const char *key, const struct store
                    struct json *instead, struct err *err)
 {
     const struct kind *k = r->route.kind;
-    const char *before = managed_text(old);
+    const struct json *before = old; /* with the field managers given by the client */
     bool dry_run;
     int rc = query_dry_run(r, &dry_run, err);
 
@@ -177,9 +185,10 @@ int change_managed(struct server_request *r, const char *key, const struct store
         definition_prepare(r->server, r->arena, next);
     if (arena_failed(r->arena))
         return out_of_memory(err);
-    managed_set_text(r->arena, next,
-                     managed ? managed_pack(r->arena, managed)
-                             : update_managed(r, before, old, next));
+    if (!managed)
+        update_managed(r, before, next);
+    else if (!managed_take(r->arena, k, next, managed))
+        return out_of_memory(err);
     rc = object_validate(k, next, old, err);
     if (rc == 0)
         rc = check_node(r, old, next, err);
@@ -202,7 +211,8 @@ int change_managed(struct server_request *r, const char *key, const struct store
         k->warn(next, request_warn, r);
     if (is_finished(next) && k != &kind_namespace)
         return request_write(r, key, next, WRITE_DELETE, code, instead, dry_run, err);
-    if (json_equal(old, next) && !instead)
+    if (json_equal(old, next) && !instead &&
+        ((!managed && before == old) || has_same_managers(r, old, next)))
         return request_unchanged(r, item, err);
     return request_write(r, key, next, WRITE_PUT, code, instead, dry_run, err);
 }

@@ -70,10 +70,10 @@ static int prepare(struct server_request *r, struct json *object, struct json *m
     rc = object_validate(k, object, NULL, err);
     if (rc == 0 && k->warn)
         k->warn(object, request_warn, r);
-    if (rc == 0)
-        managed_set_text(r->arena, object,
-                         managed ? managed_pack(r->arena, managed)
-                                 : update_managed(r, "", NULL, object));
+    if (rc == 0 && !managed)
+        update_managed(r, NULL, object);
+    else if (rc == 0 && !managed_take(r->arena, k, object, managed))
+        rc = out_of_memory(err);
     return rc;
 }
 

@@ -22,7 +22,7 @@ static int get_builtin(struct server_request *r, const char *key, struct shape *
 
 static void reply_stored(struct server_request *r, struct blob *stored)
 {
-    struct blob *shown = stored_shown(r->server, stored, r->bare);
+    struct blob *shown = stored_shown(r, stored);
 
     reply_blob(r, 200, shown);
     blob_unref(shown);

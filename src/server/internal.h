@@ -155,17 +155,19 @@ int crd_check_builtin(const struct server_request *r, const char *name, struct e
 /* --- objects (write.c) ----------------------------------------------------------------- */
 
 const char *object_key(struct arena *a, const struct kind *k, const char *ns, const char *name);
+/* Without its field managers: for reading only. */
 struct json *blob_parse(struct arena *a, const struct blob *b, struct err *err) must_check;
 
 /* A stored object ends with its field managers in a short form. Clients are shown them as
  * metadata.managedFields; a bare object is without. */
-bool stored_is_shown(const struct blob *b); /* it has none */
+bool stored_is_shown(const struct blob *b);   /* it has none */
 size_t stored_bare_len(const struct blob *b); /* then a '}' */
-void stored_write(struct buf *out, const struct blob *b, bool bare);
-struct blob *stored_shown(struct server *s, struct blob *b, bool bare) must_check;
+void stored_write(struct buf *out, struct arena *a, const struct kind *k, const struct blob *b,
+                  bool bare);
+struct blob *stored_shown(struct server_request *r, struct blob *b) must_check;
 
 /* In the kind's own version. */
-struct json *stored_parse(struct arena *a, const struct kind *k, const struct blob *b,
+struct json *stored_parse(struct arena *a, const struct kind *k, const struct blob *b, bool bare,
                           struct err *err) must_check;
 
 enum write_type { WRITE_PUT, WRITE_DELETE };
@@ -257,9 +259,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
 /* --- server-side apply (apply_patch.c) ------------------------------------------------------- */
 
 int apply_patch(struct server_request *r, enum field_validation mode, struct err *err) must_check;
-/* The text of managedFields after any other write; old is NULL at creation. */
-const char *update_managed(struct server_request *r, const char *managed, const struct json *old,
-                           const struct json *next) must_check;
+/* Sets the field managers of next after any other write; old is NULL at creation. */
+void update_managed(struct server_request *r, const struct json *old, struct json *next);
 
 /* --- special rules of built-in kinds (kind_hooks.c) ---------------------------------------- */
 

@@ -118,15 +118,15 @@ static struct json *run_patch(struct server_request *r, const struct patch_type 
                               struct err *err)
 {
     static const char name[] = "managedFields";
-    const char *managed = managed_text(old);
-    struct json *next;
+    struct json *meta = json_get_mut(old, "metadata"), *managers = json_get_mut(meta, name), *next;
 
     if (memmem(r->body, r->body_len, name, sizeof(name) - 1))
-        managed_show(r->arena, old);
+        managed_show(r->arena, r->route.kind, old);
     else
-        managed_set_text(r->arena, old, NULL);
+        managed_clear(old);
     next = type->run(r, old, patch, mode, err);
-    managed_set_text(r->arena, old, managed);
+    if (managers)
+        json_set(r->arena, meta, name, managers);
     return next;
 }
 

@@ -55,18 +55,14 @@ void shape_release(struct shape *s)
 
 struct json *shape_parse(struct shape *s, const struct blob *b, struct err *err)
 {
+    bool bare = s->bare || (s->format == FORMAT_TABLE && s->include != TABLE_INCLUDE_OBJECT);
     struct json *object;
 
     arena_reset(&s->scratch);
-    object = blob_parse(&s->scratch, b, err);
-    if (object && s->kind->from_stored)
-        s->kind->from_stored(&s->scratch, s->kind, object);
+    object = stored_parse(&s->scratch, s->kind, b, bare, err);
     if (!object)
         return NULL;
-    if (s->bare || (s->format == FORMAT_TABLE && s->include != TABLE_INCLUDE_OBJECT))
-        managed_set_text(&s->scratch, object, NULL);
-    else
-        managed_show(&s->scratch, object);
+    managed_show(&s->scratch, s->kind, object);
     kind_hooks_complete(s->server, &s->scratch, s->kind, object);
     return object;
 }
@@ -118,7 +114,8 @@ int shape_item(struct shape *s, const struct blob *b, const struct json *object,
     if (s->count++ && s->encoding != ENCODING_PROTOBUF)
         buf_addc(out, ',');
     if (b && shape_copies(s)) {
-        stored_write(out, b, s->bare);
+        arena_reset(&s->scratch);
+        stored_write(out, &s->scratch, s->kind, b, s->bare);
         return 0;
     }
     object = parsed(s, b, object, err);
@@ -139,7 +136,8 @@ int shape_event(struct shape *s, const struct blob *b, const struct json *object
     struct json *table;
 
     if (b && shape_copies(s)) {
-        stored_write(out, b, s->bare);
+        arena_reset(&s->scratch);
+        stored_write(out, &s->scratch, s->kind, b, s->bare);
         return 0;
     }
     object = parsed(s, b, object, err);

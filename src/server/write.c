@@ -18,12 +18,11 @@ const char *object_key(struct arena *a, const struct kind *k, const char *ns, co
     return k->namespaced ? arena_printf(a, "%s/%s", ns, name) : name;
 }
 
-/* --- how objects are kept ---------------------------------------------------------------- */
+/* --- how objects are stored -------------------------------------------------------------- */
 
-/* Who set which fields stands behind everything else, as text (api/managed.h), with the place in
- * the bytes where the list belongs: answers are put together without being parsed, and a reader who
- * does not ask for it need not skip it. */
-#define MANAGED_KEY "muster.dev/managed"
+/* The field managers are the last member (api/managed.h), with the place in the bytes where their
+ * list belongs: answers are copied around it, and readers that do not want it need not skip it. */
+#define MANAGED_KEY "~managed"
 static const char managed_mark[] = ",\"" MANAGED_KEY "\":[";
 
 struct managed_part {
@@ -67,9 +66,27 @@ size_t stored_bare_len(const struct blob *b)
     return find_managed(b).begin;
 }
 
-void stored_write(struct buf *out, const struct blob *b, bool bare)
+/* managed: with the last member of an object as it is stored in its metadata, not left out. */
+static struct json *parse(struct arena *a, const struct blob *b, bool managed, struct err *err)
+{
+    struct json *object = json_parse(a, b->data, b->len, err);
+    struct json *last = json_is(object, JSON_OBJECT) ? object->u.list.last : NULL;
+    const struct json *text;
+
+    if (!last || strcmp(last->key, MANAGED_KEY) != 0)
+        return object;
+    text = json_index(last, 1);
+    json_remove_item(object, last);
+    if (managed && json_is(text, JSON_STRING))
+        managed_load(a, object, text->u.text, text->len);
+    return object;
+}
+
+void stored_write(struct buf *out, struct arena *a, const struct kind *k, const struct blob *b,
+                  bool bare)
 {
     const struct managed_part part = find_managed(b);
+    const struct json *object = part.text && !bare ? parse(a, b, true, NULL) : NULL;
 
     if (!part.text) {
         buf_add(out, b->data, b->len);
@@ -80,35 +97,26 @@ void stored_write(struct buf *out, const struct blob *b, bool bare)
     } else {
         buf_add(out, b->data, part.place);
         buf_adds(out, ",\"managedFields\":");
-        managed_write(out, part.text, part.len);
+        managed_write(out, a, k, object);
         buf_add(out, b->data + part.place, part.begin - part.place);
+        out->failed |= !object;
     }
     buf_addc(out, '}');
 }
 
-struct blob *stored_shown(struct server *s, struct blob *b, bool bare)
+struct blob *stored_shown(struct server_request *r, struct blob *b)
 {
+    struct server *s = r->server;
     struct blob *shown;
 
     if (stored_is_shown(b))
         return blob_ref(b);
     buf_clear(&s->shown);
-    stored_write(&s->shown, b, bare);
+    stored_write(&s->shown, r->arena, r->route.kind, b, r->bare);
     shown = blob_from_buf(&s->shown);
     if (s->shown.cap > SHOWN_KEPT_BYTES)
         buf_release(&s->shown);
     return shown;
-}
-
-/* The last member of an object as it is stored, into its metadata. */
-static void take_managed(struct arena *a, struct json *object)
-{
-    const struct json *last = json_is(object, JSON_OBJECT) ? object->u.list.last : NULL;
-
-    if (!last || strcmp(last->key, MANAGED_KEY) != 0)
-        return;
-    managed_set_text(a, object, json_string(json_index(last, 1), ""));
-    json_remove(object, MANAGED_KEY);
 }
 
 static void write_metadata(struct buf *out, const struct json *meta, bool leave_out)
@@ -129,57 +137,50 @@ static void write_metadata(struct buf *out, const struct json *meta, bool leave_
     buf_addc(out, '}');
 }
 
-static void write_stored(struct buf *out, const struct json *object)
+static void write_stored(struct buf *out, struct json *object)
 {
-    const struct json *text = json_at(object, "metadata", "managedFields");
-    bool first = true;
+    bool first = true, managed = !managed_is_empty(object);
     size_t place = 0;
 
+    json_remove(object, MANAGED_KEY);
     buf_addc(out, '{');
     json_each (m, object) {
-        if (strcmp(m->key, MANAGED_KEY) == 0)
-            continue;
         if (!first)
             buf_addc(out, ',');
         first = false;
         json_write_string(out, m->key, m->key_len);
         buf_addc(out, ':');
         if (strcmp(m->key, "metadata") == 0) {
-            write_metadata(out, m, json_is(text, JSON_STRING));
+            write_metadata(out, m, managed);
             place = out->len - 1;
         } else {
             json_write(out, m);
         }
     }
-    if (json_is(text, JSON_STRING) && text->len) {
-        buf_adds(out, managed_mark);
-        buf_addf(out, "%zu,", place);
-        json_write_string(out, text->u.text, text->len);
-        buf_addc(out, ']');
+    if (managed) {
+        buf_addf(out, "%s%zu,\"", managed_mark, place);
+        managed_store(out, object);
+        buf_adds(out, "\"]");
     }
     buf_addc(out, '}');
 }
 
 struct json *blob_parse(struct arena *a, const struct blob *b, struct err *err)
 {
-    struct json *object = json_parse(a, b->data, b->len, err);
-
-    if (object)
-        take_managed(a, object);
-    return object;
+    return parse(a, b, false, err);
 }
 
-struct json *stored_parse(struct arena *a, const struct kind *k, const struct blob *b,
+struct json *stored_parse(struct arena *a, const struct kind *k, const struct blob *b, bool bare,
                           struct err *err)
 {
-    struct json *object = blob_parse(a, b, err);
+    struct json *object = parse(a, b, !bare, err);
 
     if (object && k->from_stored)
         k->from_stored(a, k, object);
     return object;
 }
 
-static struct blob *encode(struct server *s, const struct json *object, struct err *err)
+static struct blob *encode(struct server *s, struct json *object, struct err *err)
 {
     struct blob *b;
 
@@ -234,7 +235,6 @@ int object_write(struct server *s, struct arena *a, const struct kind *k, const 
 
     json_set_stringf(a, json_make_object(a, object, "metadata"), "resourceVersion", "%" PRId64,
                      store_next_revision(s->store));
-    managed_hide(a, object);
     if (!key || arena_failed(a))
         return out_of_memory(err);
     b = encode_stored(s, a, k, object, err);
@@ -268,9 +268,9 @@ struct pending {
 static void show_object(struct server_request *r, struct json *object)
 {
     if (r->bare)
-        managed_set_text(r->arena, object, NULL);
+        managed_clear(object);
     else
-        managed_show(r->arena, object);
+        managed_show(r->arena, r->route.kind, object);
 }
 
 static void written(void *arg, const struct err *err)
@@ -290,7 +290,7 @@ static void written(void *arg, const struct err *err)
     blob_unref(answer);
 }
 
-static int encode_answer(struct server_request *r, struct pending *p, const struct json *instead,
+static int encode_answer(struct server_request *r, struct pending *p, struct json *instead,
                          struct err *err)
 {
     if (!instead)
@@ -327,7 +327,7 @@ int request_write(struct server_request *r, const char *key, struct json *object
         return rc;
     }
     if (!p->answer)
-        p->answer = stored_shown(r->server, stored, r->bare);
+        p->answer = stored_shown(r, stored);
     blob_unref(stored);
     return 0;
 }
@@ -349,10 +349,10 @@ static struct blob *as_shown(struct server_request *r, const struct store_item *
 
     *ret = NULL;
     if (!k->from_stored && !reply_is_converted(r))
-        return stored_shown(r->server, item->value, r->bare);
-    *ret = stored_parse(r->arena, k, item->value, err);
+        return stored_shown(r, item->value);
+    *ret = stored_parse(r->arena, k, item->value, false, err);
     stored = *ret ? encode(r->server, *ret, err) : NULL;
-    shown = stored ? stored_shown(r->server, stored, r->bare) : NULL;
+    shown = stored ? stored_shown(r, stored) : NULL;
     blob_unref(stored);
     return shown;
 }
@@ -402,5 +402,5 @@ struct json *request_load(struct server_request *r, const char **ret_key,
     }
     *ret_key = key;
     *ret_item = item;
-    return stored_parse(r->arena, k, item->value, err);
+    return stored_parse(r->arena, k, item->value, false, err);
 }

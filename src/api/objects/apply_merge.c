@@ -5,7 +5,6 @@
  */
 #include "api/apply_merge.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "api/managed.h"
@@ -18,8 +17,6 @@
 #define FIELDS_TEXT_LIMIT (8u * 1024u * 1024u)
 #define CONFLICT_PATH_LIMIT 1024u
 #define CONFLICTS_SHOWN 64u /* the rest is only counted */
-#define MANAGERS_LIMIT 256u
-#define UPDATERS_LIMIT 10u /* then the oldest become one */
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 
 /* --- fields that are set -------------------------------------------------------------------- */
@@ -34,11 +31,11 @@ static struct json *fields_of(struct arena *a, const struct fields_part *part,
                               const struct json *object)
 {
     struct buf text = BUF_INIT(FIELDS_TEXT_LIMIT);
-    struct json *fields = NULL;
+    struct json *copy = json_clone(a, object), *fields;
 
-    fields_write(&text, part, object);
-    if (!text.failed)
-        fields = fields_unpack(a, text.data ? text.data : "", text.len);
+    fields_mark(part, copy, 1);
+    fields_show(&text, part->kind, copy, 1);
+    fields = text.failed ? NULL : json_parse(a, text.data, text.len, NULL);
     buf_release(&text);
     return fields;
 }
@@ -382,9 +379,8 @@ static void add_first_owner(struct arena *a, const struct apply *apply, const st
 static struct json *managed_of(struct arena *a, const struct apply *apply, const struct json *live)
 {
     const struct json *v = json_at(live, "metadata", "managedFields");
-    struct json *list = json_is(v, JSON_STRING)  ? managed_unpack(a, v->u.text, v->len)
-                        : json_is(v, JSON_ARRAY) ? json_clone(a, v)
-                                                 : json_new_array(a);
+    struct json *list = json_is(v, JSON_ARRAY) ? json_clone(a, v)
+                                               : managed_list(a, apply->kind, live);
 
     if (live && json_len(list) == 0 && !*apply->subresource)
         add_first_owner(a, apply, live, list);
@@ -440,9 +436,6 @@ int apply_merge(struct arena *a, const struct apply *apply, const struct json *l
 
     if (arena_failed(a))
         return err_set(err, ERR_UNAVAILABLE, "out of memory");
-    if (json_len(managed) > MANAGERS_LIMIT)
-        return err_set(err, ERR_BAD_REQUEST, "the object has more than %u field managers",
-                       MANAGERS_LIMIT);
     rc = check_others(a, apply, fields, (struct states){wanted, is, last_applied(a, apply, is)},
                       managed, apply->force, err);
     if (rc < 0)
@@ -455,139 +448,11 @@ int apply_merge(struct arena *a, const struct apply *apply, const struct json *l
     if (!had || !json_equal(had, fields)) /* otherwise its time would make every apply a change */
         write_entry(a, apply, managed, fields);
     drop_empty_entries(managed);
+    if (json_len(managed) > MANAGED_LIMIT)
+        return err_set(err, ERR_BAD_REQUEST, "an object can have at most %u field managers",
+                       MANAGED_LIMIT);
     renew_last_applied(a, apply, config, next);
     *ret_next = next;
     *ret_managed = managed;
     return arena_failed(a) ? err_set(err, ERR_UNAVAILABLE, "out of memory") : 0;
-}
-
-/* --- other writes --------------------------------------------------------------------------- */
-
-/* Takes what is in taken out of set. */
-static void subtract(struct json *set, const struct json *taken)
-{
-    json_each (t, taken) {
-        struct json *node = json_get_mut(set, t->key);
-
-        if (!node)
-            continue;
-        if (fields_v1_is_leaf(t)) {
-            json_remove_item(set, node);
-            continue;
-        }
-        if (fields_v1_is_leaf(node))
-            continue;
-        subtract(node, t);
-        if (fields_v1_is_leaf(node))
-            json_remove_item(set, node);
-    }
-}
-
-static bool is_older(const struct json *a, const struct json *b)
-{
-    return !b || strcmp(json_get_string(a, "time", ""), json_get_string(b, "time", "")) < 0;
-}
-
-static bool is_bucket(const struct json *entry, const struct json *of)
-{
-    return json_string_is(json_get(entry, "manager"), "ancient-changes") &&
-           json_equal(json_get(entry, "apiVersion"), json_get(of, "apiVersion"));
-}
-
-/* Each name a writer gives itself is an entry: of many the oldest go by one. */
-static void cap_updaters(struct arena *a, struct json *managed)
-{
-    for (;;) {
-        struct json *oldest = NULL, *bucket = NULL;
-        size_t count = 0;
-
-        for (struct json *e = json_first_mut(managed); e; e = e->next) {
-            if (!json_string_is(json_get(e, "operation"), "Update"))
-                continue;
-            count++;
-            if (!json_string_is(json_get(e, "manager"), "ancient-changes") && is_older(e, oldest))
-                oldest = e;
-        }
-        if (count <= UPDATERS_LIMIT || !oldest)
-            return;
-        for (struct json *e = json_first_mut(managed); e && !bucket; e = e->next)
-            if (is_bucket(e, oldest))
-                bucket = e;
-        if (!bucket) {
-            json_set_string(a, oldest, "manager", "ancient-changes");
-            json_remove(oldest, "subresource");
-            continue;
-        }
-        json_set(a, bucket, "fieldsV1",
-                 patch_merge(a, json_get(bucket, "fieldsV1"), json_get(oldest, "fieldsV1")));
-        json_remove_item(managed, oldest);
-    }
-}
-
-/* Of text, in the arena; NULL when it failed. */
-static struct json *take_fields(struct arena *a, const struct buf *text)
-{
-    return text->failed ? NULL : fields_unpack(a, text->data ? text->data : "", text->len);
-}
-
-static const char *track_change(struct arena *a, const struct apply *update, const char *managed,
-                                const struct buf *changed_text, const struct buf *gone_text)
-{
-    struct json *list = managed_unpack(a, managed, strlen(managed)), *mine;
-    struct json *changed = take_fields(a, changed_text), *gone = take_fields(a, gone_text);
-    const struct json *had;
-
-    if (!list || !changed || !gone || json_len(list) > MANAGERS_LIMIT)
-        return managed;
-    for (struct json *e = json_first_mut(list); e; e = e->next) {
-        subtract(json_get_mut(e, "fieldsV1"), gone);
-        if (!is_own_entry(update, e))
-            subtract(json_get_mut(e, "fieldsV1"), changed);
-    }
-    if (json_len(changed)) {
-        had = json_get(own_entry(update, list), "fieldsV1");
-        mine = had ? patch_merge(a, had, changed) : changed;
-        write_entry(a, update, list, mine);
-    }
-    drop_empty_entries(list);
-    cap_updaters(a, list);
-    return arena_failed(a) ? managed : managed_pack(a, list);
-}
-
-static const char *track_new(struct arena *a, const struct apply *update, const struct json *next)
-{
-    const struct fields_part part = part_of(update, true);
-    struct json head = {.type = JSON_ARRAY}, *entry;
-    struct buf text = BUF_INIT(FIELDS_TEXT_LIMIT);
-    const char *start, *managed = NULL;
-    size_t len;
-
-    write_entry(a, update, &head, json_new_object(a));
-    entry = json_first_mut(&head);
-    start = entry ? managed_pack(a, &head) : NULL;
-    if (start) {
-        buf_adds(&text, start);
-        len = text.len;
-        fields_write(&text, &part, next);
-        managed = text.failed || text.len == len ? "" : arena_strndup(a, text.data, text.len);
-    }
-    buf_release(&text);
-    return managed ? managed : "";
-}
-
-const char *apply_track_update(struct arena *a, const struct apply *update, const char *managed,
-                               const struct json *old, const struct json *next)
-{
-    const struct fields_part part = part_of(update, true);
-    struct buf changed = BUF_INIT(FIELDS_TEXT_LIMIT), gone = BUF_INIT(FIELDS_TEXT_LIMIT);
-    const char *result = managed;
-
-    if (!old)
-        return track_new(a, update, next);
-    fields_diff(&changed, &gone, &part, old, next);
-    if (changed.len || gone.len)
-        result = track_change(a, update, managed, &changed, &gone);
-    buf_release(&changed);
-    buf_release(&gone);
-    return result ? result : managed;
 }

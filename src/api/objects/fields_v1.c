@@ -102,187 +102,13 @@ static bool is_plain_set(const struct field_view *view, const struct json *list)
     return true;
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
-
-static bool is_special(unsigned char c)
-{
-    return c < ' ' || c == 0x7f || strchr("%(),;|'\\", c);
-}
-
-static void add_escaped(struct buf *out, unsigned char c)
-{
-    static const char digits[] = "0123456789ABCDEF";
-
-    buf_addc(out, '%');
-    buf_addc(out, digits[c >> 4]);
-    buf_addc(out, digits[c & 15]);
-}
-
-static void add_name_text(struct buf *out, const char *text, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-
-        if (c == '"')
-            buf_addc(out, '\'');
-        else if (is_special(c))
-            add_escaped(out, c);
-        else
-            buf_addc(out, (char)c);
-    }
-}
-
-static void begin_node(struct buf *out)
-{
-    if (out->len && out->data[out->len - 1] != '(' && out->data[out->len - 1] != ';')
-        buf_addc(out, ',');
-}
-
-static void add_member(struct buf *out, const char *name, size_t len)
-{
-    begin_node(out);
-    if (!len) {
-        add_escaped(out, 0);
-        return;
-    }
-    if (strchr("!=#.", name[0])) {
-        add_escaped(out, (unsigned char)name[0]);
-        name++;
-        len--;
-    }
-    add_name_text(out, name, len);
-}
-
-/* One step down: a member, or an element of a list. */
-struct step {
-    const char *name; /* NULL: an element */
-    size_t name_len;
-    const char *const *keys;
-    size_t keys_len; /* 0: of a set */
-    const struct json *item;
-};
-
-static void add_step(struct buf *out, const struct step *s)
-{
-    struct buf text = BUF_INIT(KEY_TEXT_LIMIT);
-
-    if (s->name) {
-        add_member(out, s->name, s->name_len);
-        return;
-    }
-    begin_node(out);
-    buf_addc(out, s->keys_len ? '!' : '=');
-    if (s->keys_len)
-        write_keys(&text, s->keys, s->keys_len, s->item);
-    else
-        json_write(&text, s->item);
-    if (text.failed)
-        out->failed = true;
-    else
-        add_name_text(out, text.data, text.len);
-    buf_release(&text);
-}
-
 /* An object that is one field: by its schema, or for its sheer size. */
 static bool is_whole(const struct field_view *view, const struct json *object)
 {
     return field_view_is_atomic(view) || json_len(object) > MEMBERS_LIMIT;
 }
 
-/* --- what a value sets ------------------------------------------------------------------------ */
-
-static void cut(struct buf *out, size_t len)
-{
-    if (out->failed || !out->data)
-        return;
-    out->len = len;
-    out->data[len] = '\0';
-}
-
-struct open_node {
-    size_t before, inside;
-};
-
-static struct open_node open_node(struct buf *out, const struct step *s)
-{
-    struct open_node n = {.before = out->len};
-
-    add_step(out, s);
-    buf_addc(out, '(');
-    n.inside = out->len;
-    return n;
-}
-
-/* A node nothing is in is a leaf when it is one itself, and else nothing. */
-static void close_node(struct buf *out, struct open_node n, bool is_leaf)
-{
-    if (out->len > n.inside)
-        buf_addc(out, ')');
-    else
-        cut(out, is_leaf ? n.inside - 1 : n.before);
-}
-
-static void write_node(struct buf *out, const struct field_view *view, const struct step *s,
-                       const struct json *v, bool nodes);
-
-static void write_elements(struct buf *out, const struct field_view *view, const char *const *keys,
-                           size_t keys_len, const struct json *list, bool nodes)
-{
-    const struct field_view below = field_view_item(view);
-
-    json_each (item, list) {
-        const struct step s = {.keys = keys, .keys_len = keys_len, .item = item};
-
-        write_node(out, &below, &s, item, nodes);
-    }
-}
-
-/* Kubernetes' own objects have these from the start: nobody adds them. */
-static bool is_always_there(const struct field_view *view)
-{
-    return view->field && view->field->flags & FIELD_REQUIRED;
-}
-
-static void write_children(struct buf *out, const struct field_view *view, const struct json *v,
-                           bool nodes)
-{
-    const char *keys[FIELD_VIEW_KEYS];
-
-    if (json_is(v, JSON_OBJECT) && !is_whole(view, v)) {
-        json_each (m, v) {
-            const struct field_view below = field_view_member(view, m->key, m->key_len);
-            const struct step s = {.name = m->key, .name_len = m->key_len};
-
-            write_node(out, &below, &s, m, nodes);
-        }
-    } else if (json_is(v, JSON_ARRAY) && fields_v1_is_keyed(view, v)) {
-        write_elements(out, view, keys, field_view_keys(view, keys), v, nodes);
-    } else if (json_is(v, JSON_ARRAY) && is_plain_set(view, v)) {
-        write_elements(out, view, keys, 0, v, nodes);
-    }
-}
-
-static void write_node(struct buf *out, const struct field_view *view, const struct step *s,
-                       const struct json *v, bool nodes)
-{
-    struct open_node n;
-    size_t begun;
-
-    if (v->type < JSON_ARRAY) {
-        add_step(out, s);
-        return;
-    }
-    n = open_node(out, s);
-    if (s->keys_len || (nodes && !is_always_there(view)))
-        buf_addc(out, '.');
-    begun = out->len;
-    write_children(out, view, v, nodes);
-    if (out->len == begun && !s->keys_len)
-        cut(out, n.inside);
-    close_node(out, n, true);
-}
-
-/* --- whole objects ---------------------------------------------------------------------------- */
+/* --- which values are fields ------------------------------------------------------------------ */
 
 static bool is_identity(const char *key)
 {
@@ -304,81 +130,166 @@ static bool is_identity(const char *key)
     return false;
 }
 
-static bool is_of_part(const struct fields_part *part, const char *key)
-{
-    bool is_status = strcmp(key, "status") == 0;
+enum place { ROOT, METADATA, INSIDE };
 
-    if (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0)
+static bool is_field(enum place place, const struct json *m)
+{
+    if (place == ROOT)
+        return strcmp(m->key, "apiVersion") != 0 && strcmp(m->key, "kind") != 0;
+    return place != METADATA || !is_identity(m->key);
+}
+
+static enum place place_below(enum place place, const struct json *m)
+{
+    return place == ROOT && strcmp(m->key, "metadata") == 0 ? METADATA : INSIDE;
+}
+
+typedef void field_fn(void *arg, struct json *field);
+
+static void each_below(struct json *v, enum place place, field_fn *fn, void *arg)
+{
+    for (struct json *m = json_first_mut(v); m; m = m->next) {
+        if (!is_field(place, m))
+            continue;
+        fn(arg, m);
+        if (m->type >= JSON_ARRAY)
+            each_below(m, place_below(place, m), fn, arg);
+    }
+}
+
+static void each_field(struct json *object, field_fn *fn, void *arg)
+{
+    each_below(object, ROOT, fn, arg);
+}
+
+static void add_owners(void *arg, struct json *field)
+{
+    *(uint16_t *)arg |= field->owners;
+}
+
+uint16_t fields_owners(struct json *object)
+{
+    uint16_t all = 0;
+
+    each_field(object, add_owners, &all);
+    return all;
+}
+
+static void map_owners(void *arg, struct json *field)
+{
+    const uint16_t *to = arg;
+    unsigned all = 0;
+
+    for (unsigned rest = field->owners; rest; rest &= rest - 1)
+        all |= to[__builtin_ctz(rest)];
+    field->owners = (uint16_t)all;
+}
+
+void fields_map_owners(struct json *object, uint16_t to[FIELDS_OWNERS])
+{
+    each_field(object, map_owners, to);
+}
+
+static void disown(void *arg, struct json *field)
+{
+    (void)arg;
+    field->owners = 0;
+}
+
+void fields_disown(struct json *object)
+{
+    each_field(object, disown, NULL);
+}
+
+/* --- what a write sets ------------------------------------------------------------------------ */
+
+/* Kubernetes' own objects have these from the start: nobody adds them. */
+static bool is_always_there(const struct field_view *view)
+{
+    return view->field && view->field->flags & FIELD_REQUIRED;
+}
+
+struct mark {
+    uint16_t owner;
+    bool nodes, active; /* active: within the part that is written */
+    bool any;
+};
+
+static void mark_node(struct mark *mark, const struct field_view *view, struct json *v, bool keyed);
+
+/* False: there are none. */
+static bool mark_children(struct mark *mark, const struct field_view *view, struct json *v)
+{
+    bool keyed = json_is(v, JSON_ARRAY) && fields_v1_is_keyed(view, v);
+
+    if (json_is(v, JSON_OBJECT) ? is_whole(view, v) : !keyed && !is_plain_set(view, v))
         return false;
+    for (struct json *m = json_first_mut(v); m; m = m->next) {
+        const struct field_view below = json_is(v, JSON_ARRAY)
+                                            ? field_view_item(view)
+                                            : field_view_member(view, m->key, m->key_len);
+
+        mark_node(mark, &below, m, keyed);
+    }
+    return json_len(v) > 0;
+}
+
+static void mark_node(struct mark *mark, const struct field_view *view, struct json *v, bool keyed)
+{
+    if (v->type < JSON_ARRAY || !mark_children(mark, view, v) || keyed ||
+        (mark->nodes && !is_always_there(view)))
+        v->owners = mark->owner;
+    mark->any = true;
+}
+
+static bool is_of_part(const struct fields_part *part, const struct json *m)
+{
+    bool is_status = strcmp(m->key, "status") == 0;
+
     if (!part->kind->has_status || is_status == part->status)
         return true;
-    return !part->status && strcmp(key, "metadata") == 0;
+    return !part->status && strcmp(m->key, "metadata") == 0;
 }
 
 /* A kind of Kubernetes has its spec as a part, not as something that is added. */
-static bool has_own_node(const struct fields_part *part, const struct field_view *view)
+static void mark_part(struct mark *mark, const struct fields_part *part,
+                      const struct field_view *view, struct json *m)
 {
-    return part->nodes && (part->kind->custom || view->type != FIELD_OBJECT);
-}
+    bool below;
 
-static const struct step metadata_step = {.name = "metadata", .name_len = 8};
-
-static void write_part(struct buf *out, const struct fields_part *part,
-                       const struct field_view *view, const struct json *m)
-{
-    const struct field_view below = field_view_member(view, m->key, m->key_len);
-    const struct step s = {.name = m->key, .name_len = m->key_len};
-    struct open_node n;
-    size_t begun;
-
-    if (m->type < JSON_ARRAY || !json_is(m, JSON_OBJECT)) {
-        write_node(out, &below, &s, m, part->nodes);
+    if (!json_is(m, JSON_OBJECT)) {
+        mark_node(mark, view, m, false);
         return;
     }
-    n = open_node(out, &s);
-    if (has_own_node(part, &below))
-        buf_addc(out, '.');
-    begun = out->len;
-    write_children(out, &below, m, part->nodes);
-    if (out->len == begun)
-        cut(out, n.inside);
-    close_node(out, n, !part->nodes || has_own_node(part, &below));
+    below = mark_children(mark, view, m);
+    if (part->nodes ? part->kind->custom || view->type != FIELD_OBJECT : !below)
+        m->owners = mark->owner;
 }
 
-void fields_write(struct buf *out, const struct fields_part *part, const struct json *object)
+void fields_mark(const struct fields_part *part, struct json *object, uint16_t owner)
 {
+    struct mark mark = {.owner = owner, .nodes = part->nodes, .active = true};
     const struct field_view view = field_view_of_kind(part->kind);
-    const struct field_view meta = field_view_member(&view, "metadata", 8);
 
-    json_each (m, object) {
-        if (!is_of_part(part, m->key))
+    fields_disown(object);
+    for (struct json *m = json_first_mut(object); m; m = m->next) {
+        const struct field_view below = field_view_member(&view, m->key, m->key_len);
+        enum place place = place_below(ROOT, m);
+
+        if (!is_field(ROOT, m) || !is_of_part(part, m))
             continue;
-        if (strcmp(m->key, "metadata") == 0) {
-            struct open_node n = open_node(out, &metadata_step);
+        if (place != METADATA)
+            mark_part(&mark, part, &below, m);
+        for (struct json *n = place == METADATA ? json_first_mut(m) : NULL; n; n = n->next) {
+            const struct field_view inner = field_view_member(&below, n->key, n->key_len);
 
-            json_each (inner, m) {
-                const struct field_view below = field_view_member(&meta, inner->key,
-                                                                  inner->key_len);
-                const struct step s = {.name = inner->key, .name_len = inner->key_len};
-
-                if (!is_identity(inner->key))
-                    write_node(out, &below, &s, inner, part->nodes);
-            }
-            close_node(out, n, false);
-        } else {
-            write_part(out, part, &view, m);
+            if (is_field(METADATA, n))
+                mark_node(&mark, &inner, n, false);
         }
     }
 }
 
-/* --- differences ------------------------------------------------------------------------------ */
-
-struct diff {
-    struct buf *changed, *gone;
-};
-
-static void diff_node(const struct diff *d, const struct field_view *view, const struct step *s,
-                      const struct json *was, const struct json *is);
+/* --- what a write changes --------------------------------------------------------------------- */
 
 /* The member of that name; at: where it is when both have the same order. */
 static const struct json *partner(const struct json *object, const struct json **at,
@@ -391,30 +302,6 @@ static const struct json *partner(const struct json *object, const struct json *
     if (found)
         *at = found->next;
     return found;
-}
-
-static void diff_members(const struct diff *d, const struct field_view *view,
-                         const struct json *was, const struct json *is,
-                         bool (*skips)(const char *key))
-{
-    const struct json *at = json_first(was);
-
-    json_each (m, is) {
-        const struct field_view below = field_view_member(view, m->key, m->key_len);
-        const struct step s = {.name = m->key, .name_len = m->key_len};
-        const struct json *before = partner(was, &at, m);
-
-        if (!skips || !skips(m->key))
-            diff_node(d, &below, &s, before, m);
-    }
-    at = json_first(is);
-    json_each (m, was) {
-        const struct field_view below = field_view_member(view, m->key, m->key_len);
-        const struct step s = {.name = m->key, .name_len = m->key_len};
-
-        if (!partner(is, &at, m) && (!skips || !skips(m->key)))
-            diff_node(d, &below, &s, m, NULL);
-    }
 }
 
 static const struct json *same_element(const char *const *keys, size_t keys_len,
@@ -432,28 +319,6 @@ static const struct json *same_element(const char *const *keys, size_t keys_len,
     return found;
 }
 
-static void diff_elements(const struct diff *d, const struct field_view *view,
-                          const struct json *was, const struct json *is)
-{
-    const struct field_view below = field_view_item(view);
-    const char *keys[FIELD_VIEW_KEYS];
-    size_t keys_len = field_view_keys(view, keys);
-    const struct json *at = json_first(was);
-
-    json_each (item, is) {
-        const struct step s = {.keys = keys, .keys_len = keys_len, .item = item};
-
-        diff_node(d, &below, &s, same_element(keys, keys_len, was, &at, item), item);
-    }
-    at = json_first(is);
-    json_each (item, was) {
-        const struct step s = {.keys = keys, .keys_len = keys_len, .item = item};
-
-        if (!same_element(keys, keys_len, is, &at, item))
-            diff_node(d, &below, &s, item, NULL);
-    }
-}
-
 static bool are_elements(const struct field_view *view, const struct json *was,
                          const struct json *is)
 {
@@ -463,230 +328,326 @@ static bool are_elements(const struct field_view *view, const struct json *was,
            (json_len(was) && json_len(is) && is_plain_set(view, was) && is_plain_set(view, is));
 }
 
-static void diff_node(const struct diff *d, const struct field_view *view, const struct step *s,
-                      const struct json *was, const struct json *is)
+static void follow_node(struct mark *mark, const struct field_view *view, const struct json *was,
+                        struct json *is, bool keyed, enum place place);
+
+static void follow_children(struct mark *mark, const struct field_view *view,
+                            const struct json *was, struct json *is, enum place place)
 {
-    struct open_node changed, gone;
+    const struct json *at = json_first(was);
+    const char *keys[FIELD_VIEW_KEYS];
+    bool is_list = json_is(is, JSON_ARRAY);
+    size_t keys_len = is_list ? field_view_keys(view, keys) : 0;
+
+    for (struct json *m = json_first_mut(is); m; m = m->next) {
+        const struct field_view below = is_list ? field_view_item(view)
+                                                : field_view_member(view, m->key, m->key_len);
+        const struct json *before = is_list ? same_element(keys, keys_len, was, &at, m)
+                                            : partner(was, &at, m);
+
+        if (is_field(place, m))
+            follow_node(mark, &below, before, m, keys_len, place_below(place, m));
+    }
+}
+
+static void follow_node(struct mark *mark, const struct field_view *view, const struct json *was,
+                        struct json *is, bool keyed, enum place place)
+{
     bool objects = json_is(was, JSON_OBJECT) && json_is(is, JSON_OBJECT) && !is_whole(view, was) &&
                    !is_whole(view, is);
 
-    if (was && is && json_equal(was, is))
-        return;
-    if (!was || !is || (!objects && !are_elements(view, was, is))) {
-        if (is)
-            write_node(d->changed, view, s, is, true);
-        if (was)
-            write_node(d->gone, view, s, was, true);
-        return;
+    if (objects || are_elements(view, was, is)) {
+        is->owners = was->owners;
+        follow_children(mark, view, was, is, place);
+    } else if (was && (!mark->active || json_equal(was, is))) {
+        is->owners = was->owners;
+    } else if (mark->active) {
+        mark_node(mark, view, is, keyed);
     }
-    changed = open_node(d->changed, s);
-    gone = open_node(d->gone, s);
-    if (objects)
-        diff_members(d, view, was, is, NULL);
-    else
-        diff_elements(d, view, was, is);
-    close_node(d->changed, changed, false);
-    close_node(d->gone, gone, false);
 }
 
-void fields_diff(struct buf *changed, struct buf *gone, const struct fields_part *part,
-                 const struct json *was, const struct json *is)
+bool fields_follow(const struct fields_part *part, const struct json *was, struct json *is,
+                   uint16_t owner)
 {
+    struct mark mark = {.owner = owner, .nodes = true};
     const struct field_view view = field_view_of_kind(part->kind);
-    const struct diff d = {.changed = changed, .gone = gone};
 
-    json_each (m, is) {
+    fields_disown(is);
+    for (struct json *m = json_first_mut(is); m; m = m->next) {
         const struct field_view below = field_view_member(&view, m->key, m->key_len);
-        const struct step s = {.name = m->key, .name_len = m->key_len};
-        const struct json *before = json_get(was, m->key);
-        struct open_node in, out;
 
-        if (!is_of_part(part, m->key))
-            continue;
-        if (strcmp(m->key, "metadata") != 0) {
-            diff_node(&d, &below, &s, before, m);
-            continue;
-        }
-        in = open_node(changed, &s);
-        out = open_node(gone, &s);
-        diff_members(&d, &below, before, m, is_identity);
-        close_node(changed, in, false);
-        close_node(gone, out, false);
+        mark.active = is_of_part(part, m);
+        if (is_field(ROOT, m))
+            follow_node(&mark, &below, json_get(was, m->key), m, false, place_below(ROOT, m));
     }
-    json_each (m, was) {
-        const struct field_view below = field_view_member(&view, m->key, m->key_len);
-        const struct step s = {.name = m->key, .name_len = m->key_len};
-
-        if (!json_get(is, m->key) && is_of_part(part, m->key))
-            diff_node(&d, &below, &s, m, NULL);
-    }
+    return mark.any;
 }
 
-/* --- from text -------------------------------------------------------------------------------- */
+/* --- FieldsV1 --------------------------------------------------------------------------------- */
 
-struct reader {
-    const char *at, *end;
+/* One step down: a member, or an element of a list. */
+static void add_step(struct buf *out, const struct json *v, const char *const *keys,
+                     size_t keys_len)
+{
+    struct buf text = BUF_INIT(KEY_TEXT_LIMIT);
+    size_t colon;
+
+    if (out->len && out->data[out->len - 1] != '{')
+        buf_addc(out, ',');
+    buf_adds(out, v->key ? "\"f" : keys_len ? "\"k" : "\"v");
+    colon = out->len;
+    if (v->key) {
+        json_write_string(out, v->key, v->key_len);
+    } else {
+        if (keys_len)
+            write_keys(&text, keys, keys_len, v);
+        else
+            json_write(&text, v);
+        out->failed |= text.failed;
+        json_write_string(out, text.data ? text.data : "", text.len);
+        buf_release(&text);
+    }
+    if (!out->failed)
+        out->data[colon] = ':'; /* in place of the quotation mark */
+    buf_adds(out, ":{");
+}
+
+static void cut(struct buf *out, size_t len)
+{
+    if (out->failed || !out->data)
+        return;
+    out->len = len;
+    out->data[len] = '\0';
+}
+
+struct show {
+    struct buf *out;
+    uint16_t owner;
 };
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
+static void show_children(const struct show *show, const struct field_view *view,
+                          const struct json *v, enum place place);
 
-static bool ends_name(char c)
+static void show_node(const struct show *show, const struct field_view *view, const struct json *v,
+                      const char *const *keys, size_t keys_len, enum place place)
 {
-    return c == ',' || c == '(' || c == ')';
-}
+    struct buf *out = show->out;
+    size_t before = out->len, inside, begun;
+    bool owned = v->owners & show->owner;
 
-/* As FieldsV1 has it, in out. */
-static bool read_name(struct reader *r, struct buf *out)
-{
-    const char *begun;
-
-    buf_clear(out);
-    switch (r->at < r->end ? *r->at : '\0') {
-    case '!':
-        buf_adds(out, "k:");
-        r->at++;
-        break;
-    case '=':
-        buf_adds(out, "v:");
-        r->at++;
-        break;
-    case '#':
-        buf_adds(out, "i:");
-        r->at++;
-        break;
-    case '.':
-        break;
-    default:
-        buf_adds(out, "f:");
+    if (v->type < JSON_ARRAY && !owned)
+        return;
+    add_step(out, v, keys, keys_len);
+    inside = begun = out->len;
+    if (v->type >= JSON_ARRAY && owned) {
+        buf_adds(out, "\".\":{}");
+        begun = out->len;
     }
-    for (begun = r->at; r->at < r->end && !ends_name(*r->at); r->at++) {
-        if (*r->at == '\'') {
-            buf_addc(out, '"');
-        } else if (*r->at != '%') {
-            buf_addc(out, *r->at);
-        } else {
-            int high = r->end - r->at > 2 ? hex_value(r->at[1]) : -1;
-            int low = high >= 0 ? hex_value(r->at[2]) : -1;
-
-            if (low < 0)
-                return false;
-            if (high || low)
-                buf_addc(out, (char)(high << 4 | low));
-            r->at += 2;
-        }
-    }
-    return r->at > begun && !out->failed;
+    if (v->type >= JSON_ARRAY)
+        show_children(show, view, v, place);
+    if (out->len == begun && !keys_len)
+        cut(out, inside);
+    if (out->len == inside && !owned)
+        cut(out, before);
+    else
+        buf_addc(out, '}');
 }
 
-static bool takes(struct reader *r, char c)
+static bool has_owner(const struct json *v, uint16_t owner)
 {
-    if (r->at == r->end || *r->at != c)
-        return false;
-    r->at++;
-    return true;
+    if (v->owners & owner)
+        return true;
+    json_each (m, v)
+        if (has_owner(m, owner))
+            return true;
+    return false;
 }
 
-static bool read_set(struct arena *a, struct reader *r, struct json *node, struct buf *name,
-                     unsigned depth)
+static void show_children(const struct show *show, const struct field_view *view,
+                          const struct json *v, enum place place)
 {
-    if (r->at == r->end)
-        return depth == 0;
-    do {
-        struct json *child = json_new_object(a);
+    const char *keys[FIELD_VIEW_KEYS];
+    bool is_list = json_is(v, JSON_ARRAY);
+    size_t keys_len = is_list ? field_view_keys(view, keys) : 0;
 
-        if (!read_name(r, name) || !child)
-            return false;
-        child->key = arena_strndup(a, name->data, name->len);
-        child->key_len = (uint32_t)name->len;
-        if (!child->key)
-            return false;
-        json_append(node, child);
-        if (takes(r, '(') && (depth == JSON_DEPTH_LIMIT ||
-                              !read_set(a, r, child, name, depth + 1) || !takes(r, ')')))
-            return false;
-    } while (takes(r, ','));
-    return true;
-}
+    json_each (m, v) {
+        struct field_view below;
 
-struct json *fields_unpack(struct arena *a, const char *text, size_t len)
-{
-    struct reader r = {.at = text, .end = text + len};
-    struct json *tree = json_new_object(a);
-    struct buf name = BUF_INIT(KEY_TEXT_LIMIT * 4);
-    bool good = tree && read_set(a, &r, tree, &name, 0) && r.at == r.end;
-
-    buf_release(&name);
-    return good && !arena_failed(a) ? tree : NULL;
-}
-
-bool fields_pack(struct buf *out, const struct json *tree)
-{
-    json_each (node, tree) {
-        const char *text = node->key;
-        size_t len = node->key_len;
-
-        if (!json_is(node, JSON_OBJECT))
-            return false;
-        if (strcmp(text, ".") == 0) {
-            begin_node(out);
-            buf_addc(out, '.');
-        } else if (len >= 2 && memcmp(text, "f:", 2) == 0) {
-            add_member(out, text + 2, len - 2);
-        } else if (len > 2 && text[1] == ':' && strchr("kvi", text[0])) {
-            begin_node(out);
-            buf_addc(out, text[0] == 'k' ? '!' : text[0] == 'v' ? '=' : '#');
-            add_name_text(out, text + 2, len - 2);
-        } else {
-            return false;
-        }
-        if (fields_v1_is_leaf(node))
+        /* Objects in a list that has no keys any more cannot be named. */
+        if ((is_list && !keys_len && m->type >= JSON_ARRAY) || !is_field(place, m) ||
+            (m->type >= JSON_ARRAY && !has_owner(m, show->owner)))
             continue;
-        buf_addc(out, '(');
-        if (!fields_pack(out, node))
-            return false;
-        buf_addc(out, ')');
+        below = is_list ? field_view_item(view) : field_view_member(view, m->key, m->key_len);
+        show_node(show, &below, m, keys, keys_len, place_below(place, m));
     }
-    return !out->failed;
 }
 
-void fields_expand(struct buf *out, const char *text, size_t len)
+void fields_show(struct buf *out, const struct kind *k, const struct json *object, uint16_t owner)
 {
-    struct reader r = {.at = text, .end = text + len};
-    struct buf name = BUF_INIT(KEY_TEXT_LIMIT * 4);
-    size_t begun = out->len, depth = 0;
-    bool good = true;
+    const struct field_view view = field_view_of_kind(k);
 
     buf_addc(out, '{');
-    while (good && r.at < r.end) {
-        good = read_name(&r, &name);
-        if (!good)
-            break;
-        json_write_string(out, name.data, name.len);
-        buf_adds(out, ":{");
-        if (takes(&r, '(')) {
-            depth++;
-            good = r.at < r.end;
-            continue;
-        }
-        buf_addc(out, '}');
-        for (; depth && takes(&r, ')'); depth--)
-            buf_addc(out, '}');
-        if (r.at == r.end)
-            break;
-        good = takes(&r, ',') && r.at < r.end;
-        buf_addc(out, ',');
-    }
-    if (!good || depth) { /* not one of ours */
-        cut(out, begun);
-        buf_addc(out, '{');
-    }
+    show_children(&(struct show){.out = out, .owner = owner}, &view, object, ROOT);
     buf_addc(out, '}');
-    buf_release(&name);
+}
+
+/* The node of a tree with that key; at: where it is when both have the same order. */
+static const struct json *node_of(const struct json *tree, const struct json **at,
+                                  const struct buf *key)
+{
+    const struct json *found = *at;
+
+    if (key->failed || !key->data)
+        return NULL;
+    if (!found || found->key_len != key->len || memcmp(found->key, key->data, key->len) != 0)
+        found = json_get(tree, key->data);
+    if (found)
+        *at = found->next;
+    return found;
+}
+
+static void match_node(const struct field_view *view, struct json *v, const struct json *tree,
+                       uint16_t owner, enum place place)
+{
+    struct buf key = BUF_INIT(KEY_TEXT_LIMIT);
+    const struct json *at = json_first(tree);
+    const char *keys[FIELD_VIEW_KEYS];
+    bool is_list = json_is(v, JSON_ARRAY);
+    size_t keys_len = is_list ? field_view_keys(view, keys) : 0;
+
+    for (struct json *m = at ? json_first_mut(v) : NULL; m; m = m->next) {
+        const struct json *node;
+
+        if (!is_field(place, m))
+            continue;
+        buf_clear(&key);
+        buf_adds(&key, !is_list ? "f:" : keys_len ? "k:" : "v:");
+        if (!is_list)
+            buf_add(&key, m->key, m->key_len);
+        else if (keys_len)
+            write_keys(&key, keys, keys_len, m);
+        else
+            json_write(&key, m);
+        node = node_of(tree, &at, &key);
+        if (node) {
+            const struct field_view below = is_list ? field_view_item(view)
+                                                    : field_view_member(view, m->key, m->key_len);
+
+            if (fields_v1_is_leaf(node) || json_get(node, "."))
+                m->owners |= owner;
+            match_node(&below, m, node, owner, place_below(place, m));
+        }
+    }
+    buf_release(&key);
+}
+
+void fields_match(const struct kind *k, struct json *object, const struct json *tree,
+                  uint16_t owner)
+{
+    const struct field_view view = field_view_of_kind(k);
+
+    match_node(&view, object, tree, owner, ROOT);
+}
+
+bool fields_is_tree(const struct json *v)
+{
+    if (!json_is(v, JSON_OBJECT))
+        return false;
+    json_each (node, v)
+        if ((strcmp(node->key, ".") != 0 &&
+             (node->key_len < 2 || node->key[1] != ':' || !strchr("fkvi", node->key[0]))) ||
+            !fields_is_tree(node))
+            return false;
+    return true;
+}
+
+/* --- stored: lengths of runs of fields that are not in the set, then that are ------------------ */
+
+static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
+#define DIGIT_BITS 5u /* and one for "more follow" */
+
+struct runs {
+    struct buf *out;
+    uint16_t owner;
+    bool owned;
+    size_t len;
+};
+
+static void end_run(struct runs *r)
+{
+    size_t rest = r->len;
+
+    for (; rest >> DIGIT_BITS; rest >>= DIGIT_BITS)
+        buf_addc(r->out, digits[(rest & 31) | 32]);
+    buf_addc(r->out, digits[rest]);
+    r->len = 0;
+    r->owned = !r->owned;
+}
+
+static void count_field(void *arg, struct json *field)
+{
+    struct runs *r = arg;
+
+    if (((field->owners & r->owner) != 0) != r->owned)
+        end_run(r);
+    r->len++;
+}
+
+void fields_store(struct buf *out, struct json *object, uint16_t owner)
+{
+    struct runs r = {.out = out, .owner = owner};
+
+    each_field(object, count_field, &r);
+    if (r.owned)
+        end_run(&r);
+}
+
+struct run_reader {
+    const char *at, *end;
+    uint16_t owner;
+    bool owned;
+    size_t left;
+};
+
+static void begin_run(struct run_reader *r)
+{
+    const char *digit;
+    unsigned shift = 0;
+
+    r->owned = !r->owned;
+    r->left = SIZE_MAX; /* behind the last run nothing is in the set */
+    if (r->at == r->end) {
+        r->owned = false;
+        return;
+    }
+    r->left = 0;
+    do {
+        digit = strchr(digits, *r->at++);
+        if (!digit || shift > 30) {
+            r->at = r->end;
+            return;
+        }
+        r->left |= (size_t)((digit - digits) & 31) << shift;
+        shift += DIGIT_BITS;
+    } while ((digit - digits) & 32 && r->at < r->end);
+}
+
+static void load_field(void *arg, struct json *field)
+{
+    struct run_reader *r = arg;
+
+    while (!r->left)
+        begin_run(r);
+    if (r->owned)
+        field->owners |= r->owner;
+    r->left--;
+}
+
+void fields_load(struct json *object, const char *text, size_t len, uint16_t owner)
+{
+    struct run_reader r = {.at = text, .end = text + len, .owner = owner, .owned = true};
+
+    each_field(object, load_field, &r);
 }
 
 /* --- trees and values ------------------------------------------------------------------------- */

@@ -230,50 +230,89 @@ static void strange_managers_do_no_harm(void **state)
 
 /* --- other writes --------------------------------------------------------------------------- */
 
-static const char *track(const struct kind *k, const char *manager, const char *before,
-                         struct json *old, struct json *next)
+static void track(const struct kind *k, const char *manager, const struct json *old,
+                  struct json *next)
 {
-    const struct apply how = {.kind = k,
-                              .operation = "Update",
-                              .api_version = "v1",
-                              .manager = manager,
-                              .subresource = "",
-                              .now_ms = 1000};
+    const struct apply how = {
+        .kind = k, .operation = "Update", .manager = manager, .subresource = "", .now_ms = 1000};
 
-    return apply_track_update(&arena, &how, before, old, next);
+    managed_track(&arena, &how, old, next);
 }
 
-static const char *list_of(const char *text)
+static const char *list_of(const struct kind *k, struct json *object)
 {
-    return as_json(managed_unpack(&arena, text, strlen(text)));
+    return as_json(managed_list(&arena, k, object));
 }
 
-static void a_text_is_the_list_and_back(void **state)
+/* As it comes out of the store again. */
+static struct json *stored(struct json *object)
 {
+    struct buf text = BUF_INIT(1 << 20);
+    struct json *again = json_clone(&arena, object);
+
+    managed_store(&text, object);
+    assert_false(text.failed);
+    assert_null(text.data ? strpbrk(text.data, "\"\\\n") : NULL);
+    managed_clear(again);
+    again = json_of(as_json(again)); /* nothing of the old values */
+    managed_load(&arena, again, text.data ? text.data : "", text.len);
+    buf_release(&text);
+    return again;
+}
+
+#define LIST_ENTRY(manager, fields)                                                                \
+    "{manager: " manager                                                                           \
+    ", operation: Update, apiVersion: v1, time: '2020-01-01T00:00:00Z', fieldsType: FieldsV1, "    \
+    "fieldsV1: " fields "}"
+
+static void a_list_is_stored_and_read_again(void **state)
+{
+    static const char pod[] =
+        "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: n, uid: u, labels: {'(),;|%\"\\': "
+        "x, '': y, .: z}, finalizers: ['a,b'], resourceVersion: '5'}, spec: {containers: [{name: "
+        "'c''(', image: i, args: [x, y], ports: [{containerPort: 80, protocol: TCP}]}, {name: d}], "
+        "tolerations: [{key: k}]}, status: {phase: Running}}";
     static const char *const lists[] = {
         "[]",
-        "[{manager: a, operation: Apply, apiVersion: v1, time: '2020-01-01T00:00:00Z', fieldsType: "
-        "FieldsV1, fieldsV1: {'f:data': {'.': {}, 'f:x': {}}}}]",
-        "[{manager: \"odd; | % 'name' \\\" \\\\\", operation: Update, apiVersion: a.b/v1, "
-        "fieldsType: FieldsV1, fieldsV1: {'f:(),;|%''\"\\': {}, 'f:.': {}, 'f:!x': {}, 'f:=': "
-        "{}, 'f:#': {}, 'f:': {}, 'i:3': {}, 'v:\"a,b\"': {}, 'v:5': {}, "
-        "'k:{\"name\":\"c''(\"}': {'.': {}, 'f:\u00e9\u4e2d': {'f:z': {}}}}, subresource: "
-        "status}, {manager: '', operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: "
-        "{}}]"};
+        "[" LIST_ENTRY("a", "{'f:spec': {'f:tolerations': {}}}") "]",
+        "[" LIST_ENTRY("\"odd; | % 'name' \\\" \\\\\"",
+                       "{'f:metadata': {'f:labels': {'.': {}, 'f:(),;|%\"\\': {}, 'f:': {}, 'f:.': "
+                       "{}}, 'f:finalizers': {'v:\"a,b\"': {}}}, 'f:spec': {'f:containers': "
+                       "{'k:{\"name\":\"c''(\"}': {'.': {}, 'f:name': {}, 'f:args': {}, 'f:ports': "
+                       "{'k:{\"containerPort\":80,\"protocol\":\"TCP\"}': {'.': {}}}}}}}") ", "
+        "{manager: '', operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: "
+        "{'f:spec': {'f:containers': {'k:{\"name\":\"d\"}': {'.': {}, 'f:name': {}}}}}}, "
+        "{manager: k, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: "
+        "{'f:status': {'f:phase': {}}}, subresource: status}]"};
 
     (void)state;
     for (size_t i = 0; i < ELEMS(lists); i++) {
-        struct json *list = json_of(lists[i]);
-        const char *text = managed_pack(&arena, list);
-        struct buf shown = BUF_INIT(1 << 20);
+        struct json *object = json_of(pod);
 
-        assert_non_null(text);
-        assert_null(strpbrk(text, "\"\\\n"));
-        assert_string_equal(list_of(text), as_json(list));
-        managed_write(&shown, text, strlen(text));
-        assert_string_equal(shown.data, as_json(list));
-        buf_release(&shown);
+        assert_true(managed_take(&arena, &kind_pod, object, json_of(lists[i])));
+        assert_string_equal(list_of(&kind_pod, object), as_json(json_of(lists[i])));
+        assert_string_equal(list_of(&kind_pod, stored(object)), as_json(json_of(lists[i])));
     }
+}
+
+static void owners_survive_changes_by_the_server(void **state)
+{
+    struct json *object = json_of("{metadata: {name: c, finalizers: [a, b]}, data: {x: y}}"), *m;
+
+    (void)state;
+    track(&kind_config_map, "one", NULL, object);
+    m = json_get_mut(object, "metadata");
+    json_set_string(&arena, m, "resourceVersion", "7");
+    json_set_string(&arena, m, "deletionTimestamp", "2020-01-01T00:00:00Z");
+    json_remove_item(json_get_mut(m, "finalizers"), json_first_mut(json_get_mut(m, "finalizers")));
+    assert_string_equal(json_get_string(json_first(managed_list(&arena, &kind_config_map,
+                                                                stored(object))),
+                                        "manager", ""),
+                        "one");
+    assert_json(json_get(json_first(managed_list(&arena, &kind_config_map, stored(object))),
+                         "fieldsV1"),
+                "{\"f:metadata\":{\"f:finalizers\":{\".\":{},\"v:\\\"b\\\"\":{}}},\"f:data\":{\".\":"
+                "{},\"f:x\":{}}}");
 }
 
 static void lists_that_are_none_are_not_taken(void **state)
@@ -290,29 +329,21 @@ static void lists_that_are_none_are_not_taken(void **state)
         "[{manager: a, operation: Apply, apiVersion: v1, time: soon, fieldsType: FieldsV1, "
         "fieldsV1: {}}]"};
     /* texts that are none do no harm either */
-    static const char *const texts[] = {"|",
-                                        ";;;;;",
-                                        "a;A;;v1;1;x(",
-                                        "a;A;;v1;1;)",
-                                        "a;A;;v1;1;x)",
-                                        "a;A;;v1;1;%Z1",
-                                        "a;A;;v1;1;x(,)",
-                                        "a;A;;v1;x;%4",
-                                        "a;A;;v1;1;x(y)z",
-                                        "a;A;;v1;1;x,"};
+    static const char *const texts[] = {"|",      ";;;;;",   "a;A;1;(",     "a;A;1;____________0",
+                                        "a;A;1;", "a;X;1;0", "a%Z1;A;1;01", "a;A;1;0zzzzzzzzz1",
+                                        "a;A",    "a|b",     "a;A%00;1;01", "a;A;99999999999999999;01"};
+    struct json *object = json_of("{metadata: {name: c}, data: {x: y}}");
 
     (void)state;
     for (size_t i = 0; i < ELEMS(bad); i++)
-        if (managed_pack(&arena, json_of(bad[i])))
+        if (managed_take(&arena, &kind_config_map, object, json_of(bad[i])))
             fail_msg("%s", bad[i]);
     for (size_t i = 0; i < ELEMS(texts); i++) {
-        struct buf shown = BUF_INIT(1 << 20);
+        struct json *copy = json_clone(&arena, object);
 
-        (void)list_of(texts[i]);
-        managed_write(&shown, texts[i], strlen(texts[i]));
-        if (!json_parse(&arena, shown.data, shown.len, NULL))
-            fail_msg("%s: %s", texts[i], shown.data);
-        buf_release(&shown);
+        managed_load(&arena, copy, texts[i], strlen(texts[i]));
+        if (!managed_list(&arena, &kind_config_map, copy))
+            fail_msg("%s", texts[i]);
     }
 }
 
@@ -328,8 +359,9 @@ static void a_new_object_is_its_makers(void **state)
                                "b}]}], restartPolicy: Never}, status: {phase: Pending}}");
 
     (void)state;
+    track(&kind_pod, "kubectl-run", NULL, pod);
     assert_string_equal(
-        list_of(track(&kind_pod, "kubectl-run", "", NULL, pod)),
+        list_of(&kind_pod, stored(pod)),
         "[" ENTRY("kubectl-run",
                   "{\"f:metadata\":{\"f:labels\":{\".\":{},\"f:app\":{}}},\"f:spec\":{"
                   "\"f:containers\":{\"k:{\\\"name\\\":\\\"c\\\"}\":{\".\":{},\"f:name\":{},"
@@ -340,42 +372,70 @@ static void a_new_object_is_its_makers(void **state)
 static void what_changes_changes_hands(void **state)
 {
     struct json *old = json_of("{metadata: {name: c}, data: {a: x, b: y, c: z}}");
-    struct json *next = json_of("{metadata: {name: c, labels: {l: m}}, data: {a: q, b: y, d: w}}");
-    const char *first = track(&kind_config_map, "one", "", NULL, old), *second;
+    struct json *next = json_of("{metadata: {name: c, labels: {l: m}}, data: {d: w, a: q, b: y}}");
+    struct json *same = json_clone(&arena, old), *last = json_of("{metadata: {name: c}}");
 
     (void)state;
-    assert_string_equal(track(&kind_config_map, "two", first, old, old), first);
-    second = track(&kind_config_map, "two", first, old, next);
-    assert_string_equal(list_of(second),
+    track(&kind_config_map, "one", NULL, old);
+    track(&kind_config_map, "two", old, same);
+    assert_string_equal(list_of(&kind_config_map, same), list_of(&kind_config_map, old));
+    track(&kind_config_map, "two", old, next);
+    assert_string_equal(list_of(&kind_config_map, stored(next)),
                         "[" ENTRY("one", "{\"f:data\":{\".\":{},\"f:b\":{}}}") "," ENTRY(
                             "two",
                             "{\"f:metadata\":{\"f:labels\":{\".\":{},\"f:l\":{}}},\"f:data\":{"
-                            "\"f:a\":{},\"f:d\":{}}}") "]");
+                            "\"f:d\":{},\"f:a\":{}}}") "]");
     /* what is gone is nobody's */
-    assert_string_equal(
-        list_of(track(&kind_config_map, "three", second, next, json_of("{metadata: {name: c}}"))),
-        "[]");
+    track(&kind_config_map, "three", next, last);
+    assert_string_equal(list_of(&kind_config_map, last), "[]");
 }
 
 static void of_many_writers_the_oldest_become_one(void **state)
 {
     struct json *object = json_of("{metadata: {name: c}, data: {k0: x}}");
-    const char *text = track(&kind_config_map, "w0", "", NULL, object);
+    const struct json *list;
     size_t ancient = 0;
 
     (void)state;
+    track(&kind_config_map, "w0", NULL, object);
     for (int i = 1; i < 15; i++) {
         struct json *next = json_clone(&arena, object);
 
         json_set_string(&arena, json_get_mut(next, "data"), arena_printf(&arena, "k%d", i), "x");
-        text = track(&kind_config_map, arena_printf(&arena, "w%d", i), text, object, next);
-        object = next;
+        track(&kind_config_map, arena_printf(&arena, "w%d", i), object, next);
+        object = stored(next);
     }
-    json_each (e, managed_unpack(&arena, text, strlen(text)))
+    list = managed_list(&arena, &kind_config_map, object);
+    json_each (e, list)
         if (json_string_is(json_get(e, "manager"), "ancient-changes"))
             ancient = json_len(json_at(e, "fieldsV1", "f:data"));
-    assert_int_equal(json_len(managed_unpack(&arena, text, strlen(text))), 10);
+    assert_int_equal(json_len(list), 10);
     assert_int_equal(ancient, 7); /* six keys, and the map itself */
+}
+
+static void so_many_appliers_and_no_more(void **state)
+{
+    struct world w = {.object = json_of("{metadata: {name: c}, data: {first: x}}")};
+
+    (void)state;
+    track(&kind_config_map, "u", NULL, w.object);
+    for (int i = 1; i < 16; i++) {
+        apply_as(&w, &kind_config_map, arena_printf(&arena, "m%d", i), false,
+                 arena_printf(&arena, "{metadata: {name: c}, data: {k%d: x}}", i));
+        assert_string_equal(w.error, "");
+    }
+    apply_as(&w, &kind_config_map, "m16", false, "{metadata: {name: c}, data: {k16: x}}");
+    assert_string_equal(w.error, "BadRequest: an object can have at most 16 field managers");
+    /* another writer finds no room, and takes fields over all the same */
+    assert_true(managed_take(&arena, &kind_config_map, w.object,
+                             json_at(w.object, "metadata", "managedFields")));
+    {
+        struct json *next = json_clone(&arena, w.object);
+
+        json_set_string(&arena, json_get_mut(next, "data"), "k1", "changed");
+        track(&kind_config_map, "v", w.object, next);
+        assert_int_equal(json_len(managed_list(&arena, &kind_config_map, stored(next))), 15);
+    }
 }
 
 /* --- installed kinds ------------------------------------------------------------------------ */
@@ -436,10 +496,10 @@ static void kubectl_is_not_in_its_own_way(void **state)
     struct world w = {
         .object = json_of("{metadata: {name: c, annotations: "
                           "{kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"a\":"
-                          "\"x\",\"b\":\"x\"}}'}, managedFields: 'kubectl-client-side-apply;U;;"
-                          "v1;1;data(a,b)'}, data: {a: x, b: edited}}")};
+                          "\"x\",\"b\":\"x\"}}'}}, data: {a: x, b: edited}}")};
 
     (void)state;
+    track(&kind_config_map, "kubectl-client-side-apply", NULL, w.object);
     apply_as(&w, &kind_config_map, "kubectl", false, "{metadata: {name: c}, data: {a: z, b: w}}");
     assert_string_equal(w.error, "Conflict: Apply failed with 2 conflicts: conflicts with "
                                  "\"kubectl-client-side-apply\" using v1:\n- .data.a\n- .data.b");
@@ -478,11 +538,13 @@ int main(void)
         cmocka_unit_test_setup(finalizers_are_added_and_taken_back, reset),
         cmocka_unit_test_setup(status_is_not_the_main_endpoints, reset),
         cmocka_unit_test_setup(strange_managers_do_no_harm, reset),
-        cmocka_unit_test_setup(a_text_is_the_list_and_back, reset),
+        cmocka_unit_test_setup(a_list_is_stored_and_read_again, reset),
+        cmocka_unit_test_setup(owners_survive_changes_by_the_server, reset),
         cmocka_unit_test_setup(lists_that_are_none_are_not_taken, reset),
         cmocka_unit_test_setup(a_new_object_is_its_makers, reset),
         cmocka_unit_test_setup(what_changes_changes_hands, reset),
         cmocka_unit_test_setup(of_many_writers_the_oldest_become_one, reset),
+        cmocka_unit_test_setup(so_many_appliers_and_no_more, reset),
         cmocka_unit_test_setup(lists_of_installed_kinds_are_what_their_schema_says, reset),
         cmocka_unit_test_setup(an_object_from_before_has_an_owner_nobody_knows, reset),
         cmocka_unit_test_setup(kubectl_is_not_in_its_own_way, reset),

@@ -226,7 +226,7 @@ static void every_write_is_tracked_from_the_first(void **state)
     /* a part of this program is not bothered */
     a = expect(f, "GET", CONFIG_MAPS "/m", NULL, 200);
     assert_null(json_at(a.object, "metadata", "managedFields"));
-    assert_null(json_get(a.object, "muster.dev/managed"));
+    assert_null(json_get(a.object, "~managed"));
     assert_string_equal(json_string(json_at(a.object, "data", "b"), ""), "y");
     /* and after a restart */
     fixture_close(f);
@@ -277,15 +277,15 @@ static void the_form_they_are_kept_in_cannot_be_forged(void **state)
     struct fixture *f = *state;
     struct answer a = send_as(f, "POST", CONFIG_MAPS "?fieldManager=m", JSON,
                               "{\"metadata\":{\"name\":\"m\",\"annotations\":{"
-                              "\"muster.dev/managed\":\"[1,x]}\"}},\"data\":{\"a\":\"x\"},"
-                              "\"muster.dev/managed\":[1,\"forged;A;;v1;;data(z)\"]}",
+                              "\"x\":\",\\\"~managed\\\":[1,x]}\"}},\"data\":{\"a\":\"x\"},"
+                              "\"~managed\":[1,\"forged;A;;0z\"]}",
                               201);
 
     assert_string_equal(managers_of(a), "m Update ");
     a = see(f, CONFIG_MAPS "/m");
     assert_string_equal(managers_of(a), "m Update ");
-    assert_string_equal(object_annotation(a.object, "muster.dev/managed"), "[1,x]}");
-    assert_null(json_get(a.object, "muster.dev/managed"));
+    assert_string_equal(object_annotation(a.object, "x"), ",\"~managed\":[1,x]}");
+    assert_null(json_get(a.object, "~managed"));
 }
 
 static void two_ports_of_one_number_are_told_apart(void **state)
