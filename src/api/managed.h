@@ -15,8 +15,8 @@ struct json *managed_list(struct arena *a, const struct kind *k,
                           const struct json *object) must_check;
 void managed_write(struct buf *out, struct arena *a, const struct kind *k,
                    const struct json *object);
-/* The object's managers are those of the list from now on, with the fields that it has. False: it is
- * malformed or too long, and nothing has happened. */
+/* The object's managers are those of the list from now on, with the fields that it has. False: it
+ * is malformed or too long, and nothing has happened. */
 bool managed_take(struct arena *a, const struct kind *k, struct json *object,
                   const struct json *list) must_check;
 
@@ -25,8 +25,8 @@ void managed_clear(struct json *object);
 /* Replaces the managers by the list. */
 void managed_show(struct arena *a, const struct kind *k, struct json *object);
 
-/* The managers of next after a write other than apply changed old, which is NULL at creation. A write
- * without a manager only takes fields away. */
+/* The managers of next after a write other than apply changed old, which is NULL at creation. A
+ * write without a manager only takes fields away. */
 void managed_track(struct arena *a, const struct apply *update, const struct json *old,
                    struct json *next);
 

@@ -8,10 +8,10 @@
 
 struct pattern;
 
-/* NULL: it is none, or too long, or there is no memory. */
+/* NULL: invalid or too long, or out of memory. */
 struct pattern *pattern_new(const char *text) must_check;
 void pattern_free(struct pattern *p);
-/* 1: found, between *ret_start and *ret_end; 0: not; -E2BIG: given up, it takes too long. */
+/* 1: found, between *ret_start and *ret_end; 0: not found; -E2BIG: it takes too long. */
 int pattern_find(const struct pattern *p, const char *text, size_t len, size_t from,
                  size_t *ret_start, size_t *ret_end) must_check;
 

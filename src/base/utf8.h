@@ -1,4 +1,4 @@
-/* utf8.h - the length of the valid UTF-8 sequence at a position. */
+/* utf8.h - the length of the valid UTF-8 sequence at a position, and a character's sequence. */
 #ifndef MUSTER_BASE_UTF8_H
 #define MUSTER_BASE_UTF8_H
 
@@ -22,6 +22,27 @@ static inline size_t utf8_sequence(const char *text, size_t left)
         (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] > 0x8f))
         return 0;
     return n;
+}
+
+/* Up to 4 bytes at to; returns the end. */
+static inline char *utf8_put(char *to, unsigned cp)
+{
+    if (cp < 0x80) {
+        *to++ = (char)cp;
+    } else if (cp < 0x800) {
+        *to++ = (char)(0xc0 | cp >> 6);
+        *to++ = (char)(0x80 | (cp & 0x3f));
+    } else if (cp < 0x10000) {
+        *to++ = (char)(0xe0 | cp >> 12);
+        *to++ = (char)(0x80 | (cp >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (cp & 0x3f));
+    } else {
+        *to++ = (char)(0xf0 | cp >> 18);
+        *to++ = (char)(0x80 | (cp >> 12 & 0x3f));
+        *to++ = (char)(0x80 | (cp >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (cp & 0x3f));
+    }
+    return to;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * admission.c - ValidatingAdmissionPolicies: before something is written, the policies that are
- * bound and match are asked. They are asked about everybody's writes, the daemon's own parts' too,
- * and never about policies and bindings themselves: nobody can lock himself out of removing them.
+ * admission.c - ValidatingAdmissionPolicies: checks each write against the policies that are bound
+ * and match, including writes of the daemon's own parts. Policies and bindings themselves are
+ * exempt, so that they can always be removed.
  */
 #include "api/admission.h"
 
@@ -11,7 +11,7 @@
 #include "server/internal.h"
 #include "server/rbac.h"
 
-#define PARAMS_LIMIT 64u /* objects of one binding */
+#define PARAMS_LIMIT 64u /* objects per binding */
 #define ADMISSION_COST (4 * (int64_t)CEL_CALL_COST)
 
 /* One write. */
@@ -26,7 +26,7 @@ struct admission {
     int rc;
 };
 
-/* --- does it match? ------------------------------------------------------------------------- */
+/* --- matching ------------------------------------------------------------------------------- */
 
 static bool names(const struct json *list, const char *text)
 {
@@ -91,7 +91,7 @@ static bool any_rule_matches(const struct admission *a, const struct json *rules
     return false;
 }
 
-/* absent: it says nothing, and so matches everything */
+/* an absent selector matches everything */
 static bool selector_matches(const struct json *selector, const struct json *object)
 {
     return json_len(selector) == 0 || label_map_matches(selector, object_labels(object));
@@ -113,7 +113,7 @@ static bool constraints_match(const struct admission *a, const struct json *matc
     return selector_matches(selector, a->object) || (a->old && selector_matches(selector, a->old));
 }
 
-/* --- what is said of the request ------------------------------------------------------------ */
+/* --- the request variable ------------------------------------------------------------------- */
 
 static void set_kind(struct arena *a, struct json *out, const char *key, const struct kind *k,
                      const char *last, const char *value)
@@ -154,7 +154,7 @@ static struct json *describe(const struct admission *a, bool dry_run)
     return v;
 }
 
-/* --- asking one policy ---------------------------------------------------------------------- */
+/* --- one policy ----------------------------------------------------------------------------- */
 
 /* One binding and its policy. */
 struct question {
@@ -198,7 +198,7 @@ static void refuse(struct question *q, enum err_reason reason, const char *messa
     a->rc = err_errno(reason);
 }
 
-/* Carries out what the binding says is to be done. */
+/* Carries out the binding's validationActions. */
 static void not_passed(struct question *q, enum err_reason reason, const char *message)
 {
     const struct json *done = json_at(q->binding, "spec", "validationActions");
@@ -225,7 +225,7 @@ static struct cel_run run_of(struct question *q)
                             .now_ms = clock_now_ms(q->admission->request->server->clock)};
 }
 
-/* 1, 0, or negative: it cannot be said. */
+/* 1, 0, or negative: it cannot be determined. */
 static int test(struct question *q, const char *text, struct err *err)
 {
     struct cel_run run = run_of(q);
@@ -246,7 +246,7 @@ static struct json *value_of(struct question *q, const char *text)
     return v;
 }
 
-/* An expression that fails: the policy's failurePolicy says whether that counts. */
+/* Whether a failing expression counts is up to the policy's failurePolicy. */
 static void failed(struct question *q, const char *text, const struct err *problem)
 {
     struct server_request *r = q->admission->request;
@@ -272,7 +272,7 @@ static bool conditions_hold(struct question *q)
     return true;
 }
 
-/* One whose expression fails is not there: who asks for it fails. */
+/* A variable whose expression fails is absent, so that its uses fail. */
 static void set_variables(struct question *q)
 {
     struct arena *a = q->admission->request->arena;
@@ -385,7 +385,7 @@ static void ask_with_params(struct question *q)
                    "parameterNotFoundAction");
 }
 
-/* Messages may tell what is in params: who names them must be allowed to read them. */
+/* Messages may reveal the params, so whoever binds them must be allowed to read them. */
 static int check_params(struct server_request *r, const struct json *object, struct err *err)
 {
     struct server *s = r->server;
@@ -406,12 +406,12 @@ static int check_params(struct server_request *r, const struct json *object, str
     if (binds ? !ref : !of)
         return 0;
     k = of ? param_kind(s, of) : NULL;
-    what.group = k ? k->group : "*"; /* not known yet: it may become anything */
+    what.group = k ? k->group : "*"; /* unknown so far: it may become any group */
     what.resource = k ? k->plural : "*";
     return rbac_require(s, r->arena, r->caller, &what, err);
 }
 
-/* --- all of them ---------------------------------------------------------------------------- */
+/* --- all policies --------------------------------------------------------------------------- */
 
 static bool use_binding(void *arg, const struct store_item *item)
 {

@@ -108,7 +108,7 @@ int apply_patch(struct server_request *r, enum field_validation mode, struct err
     return rc < 0 ? rc : change_managed(r, key, item, old, next, managed, 200, NULL, err);
 }
 
-/* Who did not say how to be called is known by the program's name. */
+/* Without fieldManager, the program's name. */
 static const char *manager_of(struct server_request *r)
 {
     const char *given = query_get(r, "fieldManager");

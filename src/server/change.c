@@ -138,8 +138,8 @@ static bool is_finished(const struct json *object)
            json_len(json_get(meta, "finalizers")) == 0;
 }
 
-/* Clients may say themselves who owns what, as kubectl does when it moves from one way of applying
- * to the other; with an empty list they forget it. What cannot be read is not looked at. */
+/* Clients may set the managers themselves, as kubectl does when it moves from client-side to
+ * server-side apply; an empty list removes them. A malformed list is ignored. */
 static const struct json *given_managed(struct server_request *r, const struct json *old,
                                         const struct json *next)
 {

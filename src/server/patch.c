@@ -112,7 +112,7 @@ static const struct patch_type *find_type(const struct server_request *r, struct
     return NULL;
 }
 
-/* The list of managedFields is in what is patched only where the patch may be about it. */
+/* The list of managedFields is built only if the patch may refer to it. */
 static struct json *run_patch(struct server_request *r, const struct patch_type *type,
                               struct json *old, struct json *patch, enum field_validation mode,
                               struct err *err)

@@ -1,12 +1,12 @@
 /*
- * cel_check.c - names, functions and, where a schema is known, members: what is wrong is said when
- * an expression is read, not when it first runs.
+ * cel_check.c - checks names, functions and, where a schema is known, members at compile time
+ * rather than at the first run.
  */
 #include <string.h>
 
 #include "api/cel/cel_node.h"
 
-/* What is known of a value before it is there; NULL: nothing. */
+/* The schema of an expression's value; NULL: unknown. */
 struct known {
     const struct known *up;
     const char *name;
@@ -33,7 +33,7 @@ static bool is_object(const struct json *schema)
     return json_string_is(json_get(schema, "type"), "object");
 }
 
-/* Members every object has, said or not. */
+/* Members every object has, whether its schema lists them or not. */
 static bool is_common(const char *name)
 {
     return strcmp(name, "metadata") == 0 || strcmp(name, "kind") == 0 ||

@@ -1,6 +1,6 @@
 /*
- * cel_eval.c - what an expression is worth. An error is a value that travels up until && or ||
- * makes it superfluous. Each step costs one, what goes through texts and lists more.
+ * cel_eval.c - evaluates expressions. An error is a value that propagates until && or || absorbs
+ * it. Each step costs one; operations on strings and lists cost by their length.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -67,9 +67,9 @@ bool cel_is_type_name(const char *name)
     return strcmp(name, "type") == 0;
 }
 
-/* --- values of JSON ----------------------------------------------------------------------- */
+/* --- JSON values -------------------------------------------------------------------------- */
 
-/* "__dash__" and such stand for what names cannot hold. */
+/* "__dash__" and similar stand for characters identifiers cannot contain. */
 static void unescape(const char *name, char out[256])
 {
     static const struct {
@@ -714,7 +714,7 @@ static struct cel_value run_ident(struct cel_state *s, const struct cel_node *n,
     return cel_from_json(s, v, variable->schema);
 }
 
-/* && and || with the errors of either side made superfluous by the other. */
+/* && and ||: an error of one side is absorbed if the other decides the result. */
 static struct cel_value run_logic(struct cel_state *s, const struct cel_node *n,
                                   const struct cel_scope *scope)
 {
@@ -851,7 +851,7 @@ static struct cel_value run(struct cel_state *s, const struct cel_node *n,
     unreachable();
 }
 
-/* --- from outside ------------------------------------------------------------------------- */
+/* --- entry points ------------------------------------------------------------------------- */
 
 static struct cel_value run_whole(const struct cel *e, struct cel_run *how, struct cel_state *s,
                                   struct err *err)

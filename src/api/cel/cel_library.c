@@ -1,4 +1,4 @@
-/* cel_library.c - the functions of expressions, one table. Positions in texts count characters. */
+/* cel_library.c - the functions expressions can call. Positions in strings count characters. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -76,7 +76,7 @@ static size_t count_characters(const char *text, size_t len)
     return n;
 }
 
-/* Where the n-th begins; its length at the end. SIZE_MAX: there are fewer. */
+/* Byte offset of the n-th character; the length for the one past the last. SIZE_MAX: beyond. */
 static size_t place_of(struct cel_value v, int64_t n)
 {
     size_t i = 0;
@@ -394,7 +394,7 @@ static struct cel_value fn_milliseconds(struct cel_state *s, struct cel_value *a
                                                 : (args[0].i % 1000 + 1000) % 1000);
 }
 
-/* --- texts -------------------------------------------------------------------------------- */
+/* --- strings ------------------------------------------------------------------------------ */
 
 static const char *find_text(struct cel_value in, size_t from, struct cel_value what)
 {
@@ -627,7 +627,7 @@ static struct cel_value fn_reverse(struct cel_state *s, struct cel_value *args, 
 
 /* --- regular expressions ------------------------------------------------------------------ */
 
-/* Calls with the matches until there are most of them. */
+/* Collects up to most matches. */
 static struct cel_value matches_of(struct cel_state *s, struct cel_value text,
                                    struct cel_value pattern, int64_t most)
 {

@@ -29,7 +29,7 @@ struct cel_entry;
 
 struct cel_value {
     enum cel_type type;
-    const struct json *json;   /* CEL_LIST, CEL_MAP: not taken apart yet */
+    const struct json *json;   /* CEL_LIST, CEL_MAP: not converted yet */
     const struct json *schema; /* of it, or of the whole list or map; may be NULL */
     union {
         bool b;
@@ -96,12 +96,12 @@ struct cel {
     const struct cel_variable *variables;
 };
 
-/* --- reading --- */
+/* --- compiling --- */
 struct cel_node *cel_parse(struct arena *a, const char *text, struct err *err) must_check;
 int cel_check(struct cel_node *root, const struct cel_variable *variables,
               struct err *err) must_check;
 
-/* --- running --- */
+/* --- evaluating --- */
 struct cel_scope {
     const struct cel_scope *up;
     const char *name;
@@ -113,19 +113,19 @@ struct cel_state {
     const struct cel *expression;
     const struct json *const *values;
     int64_t cost_left, now_ms;
-    const char *problem; /* of the error that is on its way */
+    const char *problem; /* of the error being propagated */
 };
 
 struct cel_value cel_fail(struct cel_state *s, const char *fmt, ...) printf_like(2, 3);
-/* Takes from the cost; false: there is none left. */
+/* Charges the cost; false: the budget is exhausted. */
 bool cel_pay(struct cel_state *s, size_t cost);
 
 struct cel_value cel_from_json(struct cel_state *s, const struct json *v,
                                const struct json *schema);
-/* Makes items or entries of what is still JSON. */
+/* Converts a value that is still JSON to items or entries. */
 bool cel_open(struct cel_state *s, struct cel_value *v);
 bool cel_equal(struct cel_state *s, struct cel_value a, struct cel_value b);
-/* <0, 0, >0; false: they have no order. */
+/* <0, 0, >0; false: not comparable. */
 bool cel_compare(struct cel_value a, struct cel_value b, int *ret);
 struct cel_value cel_binary(struct cel_state *s, const char *op, struct cel_value a,
                             struct cel_value b);

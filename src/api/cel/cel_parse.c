@@ -1,9 +1,11 @@
-/* cel_parse.c - from text to a tree. Recursive descent; has() and the macros are known here. */
+/* cel_parse.c - recursive-descent parser; expands has() and the macros. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/cel/cel_node.h"
+#include "base/percent.h"
+#include "base/utf8.h"
 
 struct parser {
     struct arena *arena;
@@ -132,19 +134,11 @@ static struct cel_node *parse_number(struct parser *p)
 
 static bool add_character(struct buf *out, uint32_t c)
 {
+    char bytes[4];
+
     if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
         return false;
-    if (c >= 0x10000) {
-        buf_addc(out, (char)(0xf0 | c >> 18));
-        buf_addc(out, (char)(0x80 | (c >> 12 & 0x3f)));
-    } else if (c >= 0x800) {
-        buf_addc(out, (char)(0xe0 | c >> 12));
-    }
-    if (c >= 0x800)
-        buf_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-    else if (c >= 0x80)
-        buf_addc(out, (char)(0xc0 | c >> 6));
-    buf_addc(out, c >= 0x80 ? (char)(0x80 | (c & 0x3f)) : (char)c);
+    buf_add(out, bytes, (size_t)(utf8_put(bytes, c) - bytes));
     return true;
 }
 
@@ -152,11 +146,7 @@ static int hex_digits(const char *at, size_t n, uint32_t *ret)
 {
     *ret = 0;
     for (size_t i = 0; i < n; i++) {
-        char c = at[i];
-        int v = is_digit(c)              ? c - '0'
-                : (c >= 'a' && c <= 'f') ? c - 'a' + 10
-                : (c >= 'A' && c <= 'F') ? c - 'A' + 10
-                                         : -1;
+        int v = hex_digit(at[i]);
 
         if (v < 0)
             return -EINVAL;
@@ -165,7 +155,7 @@ static int hex_digits(const char *at, size_t n, uint32_t *ret)
     return 0;
 }
 
-/* Behind a backslash. */
+/* After a backslash. */
 static bool add_escape(struct parser *p, struct buf *out, bool bytes)
 {
     static const char plain[] = "abfnrtv\\'\"`?", meant[] = "\a\b\f\n\r\t\v\\'\"`?";
@@ -297,7 +287,7 @@ static const struct {
     {"optFlatMap", CEL_OPT_FLAT_MAP, 1, 1, 1, 1},
 };
 
-/* args: the call's, target first. NULL without an error: it is no macro. */
+/* args: the call's, target first. NULL without an error: not a macro. */
 static struct cel_node *as_macro(struct parser *p, const char *name, struct cel_node *call)
 {
     size_t given = call->args_len - 1, names = 0;
@@ -485,7 +475,7 @@ static struct cel_node *parse_unary(struct parser *p)
     return with_args(p, op, NULL, n, NULL);
 }
 
-/* Loosest first; longer ones before those they begin with. */
+/* Lowest precedence first; longer operators before their prefixes. */
 static const char *const levels[][8] = {
     {"<=", ">=", "==", "!=", "<", ">", "in", NULL}, {"+", "-", NULL}, {"*", "/", "%", NULL}};
 

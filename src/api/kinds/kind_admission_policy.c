@@ -1,7 +1,7 @@
 /*
  * kind_admission_policy.c - ValidatingAdmissionPolicy and its Binding
- * (admissionregistration.k8s.io/v1): what must hold of objects that are written, said in CEL.
- * server/admission.c asks them.
+ * (admissionregistration.k8s.io/v1): conditions on written objects, in CEL, checked by
+ * server/admission.c.
  */
 #include "api/admission.h"
 #include "api/columns.h"
@@ -127,7 +127,7 @@ struct admission_scope admission_scope(struct arena *a, const struct json *polic
                [ADMISSION_OLD_OBJECT] = {.name = "oldObject"},
                [ADMISSION_REQUEST] = {.name = "request"},
                [ADMISSION_NAMESPACE] = {.name = "namespaceObject"},
-               /* without a paramKind nobody can name it */
+               /* without a paramKind it cannot be used */
                [ADMISSION_PARAMS] = {.name = json_get(spec, "paramKind") ? "params" : " "},
                [ADMISSION_VARIABLES] = {.name = "variables", .schema = schema}}};
 

@@ -1,7 +1,7 @@
 /*
- * kind_classes.c - kinds that charts and clients expect to find and that mean nothing on this
- * machine: StorageClass (storage.k8s.io/v1), RuntimeClass (node.k8s.io/v1) and PodTemplate. They
- * are kept and shown; who makes a class is told that nothing acts on it.
+ * kind_classes.c - kinds that charts and clients expect and that have no effect on this machine:
+ * StorageClass (storage.k8s.io/v1), RuntimeClass (node.k8s.io/v1) and PodTemplate. They are stored
+ * and shown; creating a class yields a warning that nothing acts on it.
  */
 #include "api/columns.h"
 #include "api/field_macros.h"

@@ -364,7 +364,7 @@ static void write_entry(struct arena *a, const struct apply *apply, struct json 
         json_set_string(a, entry, "subresource", apply->subresource);
 }
 
-/* Of an object from before fields were tracked, all belong to somebody nobody knows. */
+/* The fields of an object from before they were tracked belong to an unknown manager. */
 static void add_first_owner(struct arena *a, const struct apply *apply, const struct json *live,
                             struct json *managed)
 {
@@ -392,8 +392,8 @@ static bool is_kubectl(const struct apply *apply)
     return strcmp(apply->manager, "kubectl") == 0 && !*apply->subresource;
 }
 
-/* kubectl that goes from applying on the client's side to the server's is not in its own way: what
- * it applied last, as it recorded it. */
+/* kubectl must not conflict with itself when moving from client-side to server-side apply: its own
+ * record of what it applied last. */
 static struct json *last_applied(struct arena *a, const struct apply *apply,
                                  const struct json *live)
 {
@@ -402,7 +402,7 @@ static struct json *last_applied(struct arena *a, const struct apply *apply,
     return text && is_kubectl(apply) ? json_parse(a, text, strlen(text), NULL) : NULL;
 }
 
-/* That record stays true, so that one can go back. */
+/* Keeps that record true, so that one can go back to client-side apply. */
 static void renew_last_applied(struct arena *a, const struct apply *apply,
                                const struct json *config, struct json *next)
 {

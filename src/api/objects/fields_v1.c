@@ -8,7 +8,7 @@
 
 #define KEY_TEXT_LIMIT 8192u
 #define MEMBERS_LIMIT 4096u
-#define FEW_ELEMENTS 32u /* are compared with each other rather than remembered */
+#define FEW_ELEMENTS 32u /* are compared pairwise rather than by a map */
 
 /* --- elements of lists ------------------------------------------------------------------------ */
 
@@ -102,7 +102,7 @@ static bool is_plain_set(const struct field_view *view, const struct json *list)
     return true;
 }
 
-/* An object that is one field: by its schema, or for its sheer size. */
+/* An object that is one field: by its schema, or because of its size. */
 static bool is_whole(const struct field_view *view, const struct json *object)
 {
     return field_view_is_atomic(view) || json_len(object) > MEMBERS_LIMIT;
@@ -203,7 +203,7 @@ void fields_disown(struct json *object)
 
 /* --- what a write sets ------------------------------------------------------------------------ */
 
-/* Kubernetes' own objects have these from the start: nobody adds them. */
+/* Kubernetes' own objects always have these. */
 static bool is_always_there(const struct field_view *view)
 {
     return view->field && view->field->flags & FIELD_REQUIRED;
@@ -561,7 +561,8 @@ bool fields_is_tree(const struct json *v)
     return true;
 }
 
-/* --- stored: lengths of runs of fields that are not in the set, then that are ------------------ */
+/* --- stored: lengths of runs of fields that are not in the set, then that are ------------------
+ */
 
 static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 #define DIGIT_BITS 5u /* and one for "more follow" */

@@ -1,7 +1,7 @@
 /*
- * fields_v1.h - which fields of an object belong to whom. A field is a value below the object, except
- * apiVersion, kind and the part of metadata that identifies the object; its owners are bits in the
- * value itself (json.owners), so they follow it wherever it is moved or copied.
+ * fields_v1.h - which fields of an object belong to whom. A field is a value below the object,
+ * except apiVersion, kind and the part of metadata that identifies the object; its owners are bits
+ * in the value itself (json.owners), so they follow it wherever it is moved or copied.
  *
  * Clients see the fields of one owner as FieldsV1, a tree: objects whose keys name members
  * ("f:NAME"), elements of keyed lists ("k:{KEYS}") and of sets ("v:VALUE"); "." stands for the node

@@ -335,9 +335,8 @@ static uint16_t find_manager(struct managers *m, const struct apply *update)
 void managed_track(struct arena *a, const struct apply *update, const struct json *old,
                    struct json *next)
 {
-    const struct fields_part part = {.kind = update->kind,
-                                     .status = strcmp(update->subresource, "status") == 0,
-                                     .nodes = true};
+    const struct fields_part part = {
+        .kind = update->kind, .status = strcmp(update->subresource, "status") == 0, .nodes = true};
     struct managers m = managers_of(a, old);
     uint16_t owner = 0;
     bool changed = true;

@@ -1,7 +1,7 @@
 /*
- * structural_rules.c - x-kubernetes-validations of structural schemas: read when the definition is
- * installed, run for each write of an object. A rule that mentions oldSelf is about a change: it
- * runs when there is an old value to compare with. What did not change is not judged again.
+ * structural_rules.c - x-kubernetes-validations of structural schemas: compiled when the definition
+ * is installed, evaluated at each write of an object. A rule that uses oldSelf is evaluated only if
+ * there is an old value. Unchanged parts are not validated again.
  */
 #include <string.h>
 
@@ -43,7 +43,7 @@ static struct cel *check_expression(struct arena *a, const struct cel_variable *
     return e;
 }
 
-/* The next step of ".a['b']" in *at, in name; false: it is none. */
+/* Takes the next step of ".a['b']" from *at into name; false: malformed. */
 static bool next_step(const char **at, char name[256])
 {
     const char *from = *at;
@@ -189,7 +189,7 @@ static void test_rule(struct tester *t, const struct json *rule, const struct js
     bool change;
     int rc;
 
-    if (!e) /* of a definition from before rules were read */
+    if (!e) /* of a definition installed before rules were evaluated */
         return;
     change = cel_uses(e, "oldSelf");
     if ((change && !old && !variables.of[OLD_SELF].optional) ||
@@ -263,7 +263,7 @@ static void test_value(struct tester *t, const struct json *schema, const struct
     test_below(t, schema, v, old, at, depth);
 }
 
-/* Whether there is any rule, so that most kinds pay nothing. */
+/* Whether there is any rule: kinds without one cost nothing. */
 static bool has_rules(const struct json *schema, unsigned depth)
 {
     if (depth > STRUCTURAL_DEPTH_LIMIT || !json_is(schema, JSON_OBJECT))

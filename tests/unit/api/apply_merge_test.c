@@ -268,22 +268,30 @@ static struct json *stored(struct json *object)
 static void a_list_is_stored_and_read_again(void **state)
 {
     static const char pod[] =
-        "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: n, uid: u, labels: {'(),;|%\"\\': "
+        "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: n, uid: u, labels: "
+        "{'(),;|%\"\\': "
         "x, '': y, .: z}, finalizers: ['a,b'], resourceVersion: '5'}, spec: {containers: [{name: "
         "'c''(', image: i, args: [x, y], ports: [{containerPort: 80, protocol: TCP}]}, {name: d}], "
         "tolerations: [{key: k}]}, status: {phase: Running}}";
     static const char *const lists[] = {
-        "[]",
-        "[" LIST_ENTRY("a", "{'f:spec': {'f:tolerations': {}}}") "]",
+        "[]", "[" LIST_ENTRY("a", "{'f:spec': {'f:tolerations': {}}}") "]",
         "[" LIST_ENTRY("\"odd; | % 'name' \\\" \\\\\"",
-                       "{'f:metadata': {'f:labels': {'.': {}, 'f:(),;|%\"\\': {}, 'f:': {}, 'f:.': "
-                       "{}}, 'f:finalizers': {'v:\"a,b\"': {}}}, 'f:spec': {'f:containers': "
-                       "{'k:{\"name\":\"c''(\"}': {'.': {}, 'f:name': {}, 'f:args': {}, 'f:ports': "
-                       "{'k:{\"containerPort\":80,\"protocol\":\"TCP\"}': {'.': {}}}}}}}") ", "
-        "{manager: '', operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: "
-        "{'f:spec': {'f:containers': {'k:{\"name\":\"d\"}': {'.': {}, 'f:name': {}}}}}}, "
-        "{manager: k, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: "
-        "{'f:status': {'f:phase': {}}}, subresource: status}]"};
+                       "{'f:metadata': {'f:labels': {'.': {}, 'f:(),;|%\"\\': {}, 'f:': "
+                       "{}, 'f:.': "
+                       "{}}, 'f:finalizers': {'v:\"a,b\"': {}}}, 'f:spec': "
+                       "{'f:containers': "
+                       "{'k:{\"name\":\"c''(\"}': {'.': {}, 'f:name': {}, 'f:args': {}, "
+                       "'f:ports': "
+                       "{'k:{\"containerPort\":80,\"protocol\":\"TCP\"}': {'.': "
+                       "{}}}}}}}") ", "
+                                   "{manager: '', operation: Apply, apiVersion: v1, "
+                                   "fieldsType: FieldsV1, fieldsV1: "
+                                   "{'f:spec': {'f:containers': {'k:{\"name\":\"d\"}': "
+                                   "{'.': {}, 'f:name': {}}}}}}, "
+                                   "{manager: k, operation: Update, apiVersion: v1, "
+                                   "fieldsType: FieldsV1, fieldsV1: "
+                                   "{'f:status': {'f:phase': {}}}, subresource: "
+                                   "status}]"};
 
     (void)state;
     for (size_t i = 0; i < ELEMS(lists); i++) {
@@ -305,14 +313,14 @@ static void owners_survive_changes_by_the_server(void **state)
     json_set_string(&arena, m, "resourceVersion", "7");
     json_set_string(&arena, m, "deletionTimestamp", "2020-01-01T00:00:00Z");
     json_remove_item(json_get_mut(m, "finalizers"), json_first_mut(json_get_mut(m, "finalizers")));
-    assert_string_equal(json_get_string(json_first(managed_list(&arena, &kind_config_map,
-                                                                stored(object))),
-                                        "manager", ""),
-                        "one");
-    assert_json(json_get(json_first(managed_list(&arena, &kind_config_map, stored(object))),
-                         "fieldsV1"),
-                "{\"f:metadata\":{\"f:finalizers\":{\".\":{},\"v:\\\"b\\\"\":{}}},\"f:data\":{\".\":"
-                "{},\"f:x\":{}}}");
+    assert_string_equal(
+        json_get_string(json_first(managed_list(&arena, &kind_config_map, stored(object))),
+                        "manager", ""),
+        "one");
+    assert_json(
+        json_get(json_first(managed_list(&arena, &kind_config_map, stored(object))), "fieldsV1"),
+        "{\"f:metadata\":{\"f:finalizers\":{\".\":{},\"v:\\\"b\\\"\":{}}},\"f:data\":{\".\":"
+        "{},\"f:x\":{}}}");
 }
 
 static void lists_that_are_none_are_not_taken(void **state)
@@ -329,9 +337,10 @@ static void lists_that_are_none_are_not_taken(void **state)
         "[{manager: a, operation: Apply, apiVersion: v1, time: soon, fieldsType: FieldsV1, "
         "fieldsV1: {}}]"};
     /* texts that are none do no harm either */
-    static const char *const texts[] = {"|",      ";;;;;",   "a;A;1;(",     "a;A;1;____________0",
-                                        "a;A;1;", "a;X;1;0", "a%Z1;A;1;01", "a;A;1;0zzzzzzzzz1",
-                                        "a;A",    "a|b",     "a;A%00;1;01", "a;A;99999999999999999;01"};
+    static const char *const texts[] = {
+        "|",      ";;;;;",   "a;A;1;(",     "a;A;1;____________0",
+        "a;A;1;", "a;X;1;0", "a%Z1;A;1;01", "a;A;1;0zzzzzzzzz1",
+        "a;A",    "a|b",     "a;A%00;1;01", "a;A;99999999999999999;01"};
     struct json *object = json_of("{metadata: {name: c}, data: {x: y}}");
 
     (void)state;
