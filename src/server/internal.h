@@ -400,7 +400,7 @@ verb_fn verb_list, verb_watch, verb_get, verb_create, verb_update, verb_patch, v
     verb_exec, verb_attach, verb_forward, verb_token;
 /* Not tied to a kind: */
 verb_fn verb_version, verb_metrics, verb_health, verb_ready, verb_storage, verb_discover_core,
-    verb_discover_groups, verb_openapi_v2, verb_openapi_v3;
+    verb_discover_groups, verb_paths, verb_openapi_v2, verb_openapi_v3;
 /* /apis/G and /apis/G/V, /api/v1; version NULL for a group. */
 int discover_group(struct server_request *r, const char *group, const char *version,
                    struct err *err) must_check;

@@ -329,7 +329,7 @@ static void v2_is_the_protobuf_kubectl_reads(void **state)
     struct bytes doc, job, spec, op, dry_run;
 
     (void)state;
-    schema_openapi_v2(kinds, &out);
+    schema_openapi_v2_encode(schema_openapi_v2(&arena, kinds), &out);
     assert_false(out.failed);
     doc = (struct bytes){(const unsigned char *)out.data, out.len};
     assert_true(is_text(field(doc, 1, 0), "2.0"));
@@ -370,7 +370,7 @@ static void a_document_that_does_not_fit_fails(void **state)
     struct buf out = BUF_INIT(1000);
 
     (void)state;
-    schema_openapi_v2(kinds, &out);
+    schema_openapi_v2_encode(schema_openapi_v2(&arena, kinds), &out);
     assert_true(out.failed);
     buf_release(&out);
 }
