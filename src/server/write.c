@@ -174,7 +174,10 @@ struct json *stored_parse(struct arena *a, const struct kind *k, const struct bl
                           struct err *err)
 {
     struct json *object = parse(a, b, !bare, err);
+    const struct json *list = json_at(object, "metadata", "managedFields");
 
+    if (json_is(list, JSON_ARRAY) && !managed_take(a, k, object, list)) /* from an older version */
+        managed_clear(object);
     if (object && k->from_stored)
         k->from_stored(a, k, object);
     return object;

@@ -1,6 +1,8 @@
 /* writes_test.c - patches, server-side apply, protobuf bodies and reviews, through the server. */
 #include "fixture.h"
 
+#include <inttypes.h>
+
 #define CONFIG_MAPS "/api/v1/namespaces/default/configmaps"
 #define PODS "/api/v1/namespaces/default/pods"
 #define JSON "application/json"
@@ -271,7 +273,33 @@ static void clients_may_move_ownership(void **state)
     assert_string_equal(managers_of(a), "");
 }
 
-/* The place where the server keeps them is not to be had. */
+static void a_list_stored_by_an_older_version_is_read(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+    char text[512];
+    int len = snprintf(
+        text, sizeof(text),
+        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"old\","
+        "\"namespace\":\"default\",\"uid\":\"u\",\"resourceVersion\":\"%" PRId64
+        "\",\"managedFields\":[{\"manager\":\"kubectl\",\"operation\":\"Apply\","
+        "\"apiVersion\":\"v1\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:data\":{"
+        "\"f:a\":{}}}}]},\"data\":{\"a\":\"x\",\"b\":\"y\"}}",
+        store_next_revision(f->store));
+    struct blob *b = blob_new(text, (size_t)len);
+
+    assert_int_equal(
+        store_put(store_collection(f->store, "/configmaps"), "default/old", b, NULL, NULL), 0);
+    blob_unref(b);
+    a = send_as(f, "PATCH", CONFIG_MAPS "/old?fieldManager=other", MERGE_PATCH,
+                "{\"data\":{\"b\":\"z\"}}", 200);
+    assert_string_equal(managers_of(a), "kubectl Apply , other Update ");
+    a = send_as(f, "PATCH", CONFIG_MAPS "/old?fieldManager=kubectl", APPLY_PATCH,
+                "apiVersion: v1\nkind: ConfigMap\ndata: {}", 200);
+    assert_null(json_at(a.object, "data", "a"));
+}
+
+/* The stored form cannot be written from outside. */
 static void the_form_they_are_kept_in_cannot_be_forged(void **state)
 {
     struct fixture *f = *state;
@@ -423,6 +451,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(clients_may_move_ownership, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_form_they_are_kept_in_cannot_be_forged, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_list_stored_by_an_older_version_is_read, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(two_ports_of_one_number_are_told_apart, fixture_set_up,
                                         fixture_tear_down),
