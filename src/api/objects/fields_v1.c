@@ -108,6 +108,14 @@ static bool is_whole(const struct field_view *view, const struct json *object)
     return field_view_is_atomic(view) || json_len(object) > MEMBERS_LIMIT;
 }
 
+/* Of a member or element. Scalars have no view: there is nothing below them to know. */
+static struct field_view view_below(const struct field_view *view, const struct json *m)
+{
+    if (m->type < JSON_ARRAY)
+        return (struct field_view){.type = FIELD_ANY};
+    return m->key ? field_view_member(view, m->key, m->key_len) : field_view_item(view);
+}
+
 /* --- which values are fields ------------------------------------------------------------------ */
 
 static bool is_identity(const char *key)
@@ -225,9 +233,7 @@ static bool mark_children(struct mark *mark, const struct field_view *view, stru
     if (json_is(v, JSON_OBJECT) ? is_whole(view, v) : !keyed && !is_plain_set(view, v))
         return false;
     for (struct json *m = json_first_mut(v); m; m = m->next) {
-        const struct field_view below = json_is(v, JSON_ARRAY)
-                                            ? field_view_item(view)
-                                            : field_view_member(view, m->key, m->key_len);
+        const struct field_view below = view_below(view, m);
 
         mark_node(mark, &below, m, keyed);
     }
@@ -281,7 +287,7 @@ void fields_mark(const struct fields_part *part, struct json *object, uint16_t o
         if (place != METADATA)
             mark_part(&mark, part, &below, m);
         for (struct json *n = place == METADATA ? json_first_mut(m) : NULL; n; n = n->next) {
-            const struct field_view inner = field_view_member(&below, n->key, n->key_len);
+            const struct field_view inner = view_below(&below, n);
 
             if (is_field(METADATA, n))
                 mark_node(&mark, &inner, n, false);
@@ -340,8 +346,7 @@ static void follow_children(struct mark *mark, const struct field_view *view,
     size_t keys_len = is_list ? field_view_keys(view, keys) : 0;
 
     for (struct json *m = json_first_mut(is); m; m = m->next) {
-        const struct field_view below = is_list ? field_view_item(view)
-                                                : field_view_member(view, m->key, m->key_len);
+        const struct field_view below = view_below(view, m);
         const struct json *before = is_list ? same_element(keys, keys_len, was, &at, m)
                                             : partner(was, &at, m);
 
@@ -477,7 +482,7 @@ static void show_children(const struct show *show, const struct field_view *view
         if ((is_list && !keys_len && m->type >= JSON_ARRAY) || !is_field(place, m) ||
             (m->type >= JSON_ARRAY && !has_owner(m, show->owner)))
             continue;
-        below = is_list ? field_view_item(view) : field_view_member(view, m->key, m->key_len);
+        below = view_below(view, m);
         show_node(show, &below, m, keys, keys_len, place_below(place, m));
     }
 }
@@ -530,8 +535,7 @@ static void match_node(const struct field_view *view, struct json *v, const stru
             json_write(&key, m);
         node = node_of(tree, &at, &key);
         if (node) {
-            const struct field_view below = is_list ? field_view_item(view)
-                                                    : field_view_member(view, m->key, m->key_len);
+            const struct field_view below = view_below(view, m);
 
             if (fields_v1_is_leaf(node) || json_get(node, "."))
                 m->owners |= owner;
