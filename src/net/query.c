@@ -205,37 +205,41 @@ int query_streams(struct arena *a, const char *query, const char *const names[NO
     return 0;
 }
 
-/* All values of a parameter that may be repeated, NULL-terminated. */
-static int query_values(struct arena *a, const char *query, const char *name, const char ***ret,
-                        struct err *err)
+/* All values of a parameter that may be repeated, NULL-terminated; NULL with err set. */
+static const char **query_values(struct arena *a, const char *query, const char *name,
+                                 struct err *err)
 {
     const char **values = arena_alloc(a, (QUERY_ARGV_LIMIT + 1) * sizeof(*values));
     size_t n = 0, name_len = strlen(name);
 
+    if (!values)
+        (void)err_set(err, ERR_UNAVAILABLE, "out of memory");
     for (const char *at = query; values && *at;) {
         size_t len = strcspn(at, "&");
 
         if (strncmp(at, name, name_len) == 0 && at[name_len] == '=') {
-            if (n == QUERY_ARGV_LIMIT)
-                return err_set(err, ERR_BAD_REQUEST, "at most %u values of %s are allowed",
-                               QUERY_ARGV_LIMIT, name);
-            values[n++] = percent_decode_query(a, at + name_len + 1, len - name_len - 1);
+            values[n] = n < QUERY_ARGV_LIMIT
+                            ? percent_decode_query(a, at + name_len + 1, len - name_len - 1)
+                            : NULL;
+            if (!values[n++]) {
+                (void)err_set(err, ERR_BAD_REQUEST,
+                              n > QUERY_ARGV_LIMIT ? "the query has too many values of %s"
+                                                   : "the query's value of %s is malformed",
+                              name);
+                return NULL;
+            }
         }
-        if (n > 0 && !values[n - 1])
-            return err_set(err, ERR_BAD_REQUEST, "the query of the request is malformed");
         at += len + (at[len] == '&');
     }
-    *ret = values;
-    return values ? 0 : err_set(err, ERR_UNAVAILABLE, "out of memory");
+    return values;
 }
 
 int query_argv(struct arena *a, const char *query, struct node_command *ret, struct err *err)
 {
-    const char **argv;
-    int rc = query_values(a, query, "command", &argv, err);
+    const char **argv = query_values(a, query, "command", err);
 
-    if (rc < 0)
-        return rc;
+    if (!argv)
+        return err_errno(err->reason);
     ret->argv = argv;
     return *argv ? 0 : err_set(err, ERR_BAD_REQUEST, "you must specify a command");
 }
@@ -243,11 +247,12 @@ int query_argv(struct arena *a, const char *query, struct node_command *ret, str
 int query_ports(struct arena *a, const char *query, const char *name, struct node_ports *ret,
                 struct err *err)
 {
-    const char **values;
-    int rc = query_values(a, query, name, &values, err);
+    const char **values = query_values(a, query, name, err);
 
+    if (!values)
+        return err_errno(err->reason);
     *ret = (struct node_ports){.count = 0};
-    for (; rc == 0 && *values; values++)
+    for (; *values; values++)
         for (const char *at = *values; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
             char *end;
             unsigned long port = strtoul(at, &end, 10);
@@ -261,5 +266,5 @@ int query_ports(struct arena *a, const char *query, const char *name, struct nod
                                NODE_PORTS_LIMIT);
             ret->all[ret->count++] = (uint16_t)port;
         }
-    return rc;
+    return 0;
 }

@@ -41,7 +41,7 @@ static void ports_are_repeated_or_listed(void **state)
     assert_string_equal(ports_of("ports=-1"), INVALID("-1"));
     assert_string_equal(ports_of("ports=http"), INVALID("http"));
     assert_string_equal(ports_of("ports=1,65536"), INVALID("1,65536"));
-    assert_string_equal(ports_of("ports=%zz"), "the query of the request is malformed");
+    assert_string_equal(ports_of("ports=%zz"), "the query's value of ports is malformed");
     for (int i = 0; i < 127; i++)
         strcat(many, ",1");
     assert_string_equal(ports_of(many), "ports: at most 127 are allowed");
