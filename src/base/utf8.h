@@ -8,6 +8,27 @@
 
 #define UTF8_REPLACEMENT "\xef\xbf\xbd"
 
+/* Writes the sequence of a character, up to 4 bytes; returns its end. */
+static inline char *utf8_put(char *to, unsigned cp)
+{
+    if (cp < 0x80) {
+        *to++ = (char)cp;
+    } else if (cp < 0x800) {
+        *to++ = (char)(0xc0 | cp >> 6);
+        *to++ = (char)(0x80 | (cp & 0x3f));
+    } else if (cp < 0x10000) {
+        *to++ = (char)(0xe0 | cp >> 12);
+        *to++ = (char)(0x80 | (cp >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (cp & 0x3f));
+    } else {
+        *to++ = (char)(0xf0 | cp >> 18);
+        *to++ = (char)(0x80 | (cp >> 12 & 0x3f));
+        *to++ = (char)(0x80 | (cp >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (cp & 0x3f));
+    }
+    return to;
+}
+
 /* Bytes of the well-formed UTF-8 sequence at text (1 to 4), or 0 when it is malformed or cut. left
  * must be > 0. */
 static inline size_t utf8_sequence(const char *text, size_t left)

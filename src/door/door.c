@@ -190,14 +190,13 @@ static void attach(struct node *n, const struct node_pod *pod, const struct node
     fn(arg, session, rc < 0 ? &err : NULL);
 }
 
-static void forward(struct node *n, const struct node_pod *pod, const struct node_upgrade *u,
-                    node_session_fn *fn, void *arg)
+static void forward(struct node *n, const struct node_pod *pod, const struct node_ports *ports,
+                    const struct node_upgrade *u, node_session_fn *fn, void *arg)
 {
     auto_err err = ERR_INIT;
     struct node_session *session = NULL;
-    int rc = door_forward(n, pod, &session, &err);
+    int rc = door_forward(n, pod, ports, u->kind, &session, &err);
 
-    (void)u;
     fn(arg, session, rc < 0 ? &err : NULL);
 }
 

@@ -23,7 +23,7 @@ static struct json *load(const struct server_request *r, const char *name)
 {
     const struct store_item *item = store_head(server_collection(r->server, &kind_namespace), name);
 
-    return item ? blob_parse(r->arena, item->value, NULL) : NULL;
+    return item ? stored_parse(r->arena, &kind_namespace, item->value, false, NULL) : NULL;
 }
 
 struct namespace_user namespace_user_of(int64_t uid)
