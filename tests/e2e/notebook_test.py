@@ -230,14 +230,14 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
             status, text = self.daemon.request("POST", NOTEBOOKS, what)
             self.assertEqual(status, 422, text)
             self.assertIn(words, json.loads(text)["message"])
-        warned = notebook("nb", suspend=True, ssh={"enabled": True})
+        warned = notebook("nb", suspend=True, ssh={"serviceType": "NodePort"})
         warned["spec"]["template"]["spec"].pop("volumes")
         warned["spec"]["template"]["spec"]["containers"][0].pop("volumeMounts")
         status, headers, text = self.ask("POST", NOTEBOOKS, json.dumps(warned), {
             "Authorization": f"Bearer {self.daemon.token}", "Content-Type": "application/json"})
         self.assertEqual(status, 201, text)
         said = " ".join(headers.get_all("Warning"))
-        for field in ("spec.ssh.enabled", "spec.template.spec.volumes"):
+        for field in ("spec.ssh.serviceType", "spec.template.spec.volumes"):
             self.assertIn(field, said)
         self.patch("nb", {"suspend": True})
         status, text = self.daemon.request("PATCH", f"{NOTEBOOKS}/nb", {"spec": {"template": {"spec": {
