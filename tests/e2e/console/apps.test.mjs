@@ -8,6 +8,7 @@ import http from "node:http";
 import path from "node:path";
 import { test } from "node:test";
 import { PODS, shot, testNoComplaints, within, withConsole } from "./harness.mjs";
+import { openApp } from "./lab.mjs";
 
 const BOARDS = "/apis/tensorstack.dev/v1beta1/namespaces/default/tensorboards";
 
@@ -104,14 +105,7 @@ const shared = withConsole([], async (daemon) => {
   await daemon.phase("evil", "Running", BOARDS);
 });
 
-async function openBoard(page) {
-  await page.goto("/tensorboards");
-  const [popup] = await Promise.all([
-    page.waitForEvent("popup"),
-    page.locator("tbody").getByRole("link", { name: "打开" }).click(),
-  ]);
-  return popup;
-}
+const openBoard = (page) => openApp(page, "/tensorboards");
 
 test("a hostile program sees nothing but itself", async () => {
   const { daemon } = shared;
