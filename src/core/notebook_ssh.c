@@ -27,6 +27,7 @@
 #define CONDITION "SshReady"
 #define NOT_INSTALLED "NotInstalled"
 #define NO_KEYS "NoKeys"
+#define UNUSABLE "Unusable"
 
 /* Only lines with public keys are copied from the Secrets, whatever else they contain. */
 static const char setup[] =
@@ -65,7 +66,11 @@ static const char setup[] =
     "ClientAliveInterval 60\n"
     "Subsystem sftp $sftp\n"
     "ForceCommand /bin/sh $d/session\n"
-    "END\n";
+    "END\n"
+    "[ \"$(id -u)\" != 0 ] || mkdir -p /run/sshd\n"
+    "sed \"s|^HostKey .*|HostKey $d/run/host|\" config >test; mv config later\n"
+    "\"$(cat program)\" -t -f $d/run/test || say " UNUSABLE " 'sshd does not accept its settings'\n"
+    "mv later config\n";
 
 /* --- the pod ---------------------------------------------------------------------------------- */
 
@@ -233,6 +238,12 @@ static struct verdict judge(const struct app_look *l)
             .reason = NO_KEYS,
             .message = "The Secrets in spec.ssh.authorized_keys contain no public key: create "
                        "them, then pause and resume the Notebook."};
+    if (says(said, UNUSABLE))
+        return (struct verdict){
+            .reason = UNUSABLE,
+            .message =
+                "The machine's sshd cannot be used; the log of the container " SETUP_CONTAINER
+                " says why."};
     if (l->phase != APP_RUNNING)
         return (struct verdict){.reason = "NotRunning", .message = "The Notebook does not run."};
     return (struct verdict){

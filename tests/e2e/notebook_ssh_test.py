@@ -5,6 +5,7 @@ import base64
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -184,6 +185,18 @@ class Ssh(app_client.AppClient, harness.WithDaemon):
         events = self.daemon.wait_for("/api/v1/namespaces/default/events", lambda found: [
             e["message"] for e in found.values() if e["reason"] == "SshNotReady"])
         self.assertIn("spec.ssh.authorized_keys", events[0])
+
+    def test_its_port_taken_by_another_program_is_left(self):
+        port = self.start()["status"]["ssh"]["port"]
+        self.daemon.call("PATCH", f"{NOTEBOOKS}/nb", {"spec": {"suspend": True}}, content_type=MERGE)
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda found: True if not found else None)
+        with socket.create_server(("127.0.0.1", port)):
+            self.daemon.call("PATCH", f"{NOTEBOOKS}/nb", {"spec": {"suspend": False}}, content_type=MERGE)
+            self.daemon.wait_for(NOTEBOOKS, lambda found: found["nb"]["status"].get("ssh", {}).get("port", port) != port or None)
+            moved = self.wait_ssh("True")["status"]["ssh"]["port"]
+            self.assertEqual(self.ssh(moved, "echo in").stdout, "in\n")
+        self.daemon.wait_for(harness.SERVICES.format(ns="default"), lambda found: found.get("managed-notebook-ssh-nb", {}).get(
+            "spec", {}).get("ports", [{}])[0].get("port") == moved or None, "the Service to follow")
 
     def test_without_sshd_the_notebook_runs_and_says_what_to_install(self):
         what = notebook("nb", ssh={"enabled": True, "authorized_keys": ["mine"]})

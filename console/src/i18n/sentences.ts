@@ -315,6 +315,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "本机没有 SSH 服务程序：请安装 sshd（Debian 上为 openssh-server），然后暂停并恢复 Notebook。",
   "The Secrets in spec.ssh.authorized_keys contain no public key: create them, then pause and resume the Notebook.":
     "spec.ssh.authorized_keys 所列的 Secret 中没有公钥：请创建后暂停并恢复 Notebook。",
+  "The machine's sshd cannot be used; the log of the container ssh-setup says why.":
+    "无法使用本机的 sshd：原因见容器 ssh-setup 的日志。",
   "The Notebook does not run.": "Notebook 没有运行。",
   "Its ssh server is on port {} of 127.0.0.1.": "其 SSH 服务位于 127.0.0.1 的端口 {1}。",
   "Nobody has used it for {}.": "{1} 内无人使用。",
