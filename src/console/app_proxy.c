@@ -601,8 +601,8 @@ static void touch(struct app_proxy *p, struct arena *a, const struct kind *k,
         return;
     p->touched_ms = now_ms;
     (void)snprintf(p->touched, sizeof(p->touched), "%s", object_uid(app));
-    (void)app_say_used(p->transport, a, k, object_namespace(app), object_name(app), now_ms, touched,
-                       p);
+    (void)app_say_used(p->transport, a, k, object_namespace(app), object_name(app),
+                       ANNOTATION_LAST_USED, now_ms, touched, p);
 }
 
 /* From its own pod: an app's status alone could name any. */

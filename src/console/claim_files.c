@@ -225,7 +225,7 @@ static int open_parent(int folder_fd, const char *path, const char **ret_name)
     *ret_name = slash ? slash + 1 : path;
     if ((slash ? slash - path : 0) >= PATH_MAX || strlen(*ret_name) > NAME_MAX)
         return -ENAMETOOLONG;
-    if (!**ret_name || strcmp(*ret_name, ".") == 0 || strcmp(*ret_name, "..") == 0)
+    if (!**ret_name || !is_told(*ret_name)) /* it would be there and never seen */
         return -EINVAL;
     (void)snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 0, path);
     fd = claim_find(folder_fd, parent, &st);

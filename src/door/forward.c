@@ -206,7 +206,7 @@ static void pair_connect(struct pair *p)
     const struct forward *f = p->forward;
     const struct node_pod pod = {f->ns, f->name, f->uid};
 
-    p->dial = pod_dial_start(f->door->loop, f->door->pod_root, &pod, p->port, on_dialled, p);
+    p->dial = pod_dial_start(f->door->loop, f->door->pod_root, &pod, p->port, false, on_dialled, p);
     if (!p->dial)
         pair_fail(p, "connect", strerror(ENOMEM));
 }

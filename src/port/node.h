@@ -174,6 +174,9 @@ struct node_ops {
      * of the listening program, or "". NULL when out of memory. Only for a node in this process. */
     struct pod_dial *(*dial)(struct node *n, const struct node_pod *pod, unsigned port,
                              node_dial_fn *fn, void *arg);
+    /* Likewise, but fn gets the number of open connections to that port instead of a new one. */
+    struct pod_dial *(*count_peers)(struct node *n, const struct node_pod *pod, unsigned port,
+                                    node_dial_fn *fn, void *arg);
     void (*cancel_dial)(struct node *n, struct pod_dial *d); /* fn will not be called */
 };
 

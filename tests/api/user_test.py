@@ -551,6 +551,23 @@ class Users(harness.WithDaemon):
         self.assertEqual(self.daemon.list(f"{NAMESPACES}/a/secrets"), [])
         self.daemon.call("DELETE", books)
 
+    def test_who_names_other_keys_does_not_become_the_owner(self):
+        books, pods = "/apis/tensorstack.dev/v1beta1/namespaces/a/notebooks", harness.PODS.format(ns="a")
+        guest = {"Authorization": f"Bearer {self.tokens['a', 'guest']}"}
+        self.daemon.call("POST", books, {"metadata": {"name": "keyed"}, "spec": {
+            "type": "jupyter", "ssh": {"enabled": True, "authorized_keys": ["owners"]},
+            "template": {"spec": {"containers": [{"name": "notebook", "image": "none"}]}}}})
+        before = self.daemon.wait_for(pods, lambda found: found["keyed-nb"]["metadata"]["uid"] if found.get("keyed-nb", {}).get(
+            "status", {}).get("phase") == "Running" else None)
+        status, text = self.daemon.request("PATCH", f"{books}/keyed", {"spec": {"ssh": {"authorized_keys": ["guests"]}}},
+                                           headers=guest, content_type="application/merge-patch+json")
+        self.assertEqual(status, 200, text)
+        after = self.daemon.wait_for(pods, lambda found: found["keyed-nb"] if "keyed-nb" in found and
+                                     found["keyed-nb"]["metadata"]["uid"] != before else None)
+        self.check_restricted(after)
+        self.daemon.call("DELETE", f"{books}/keyed")
+        self.daemon.wait_for(f"{NAMESPACES}/a/secrets", lambda found: not found or None)
+
     def test_a_tensorboard_of_the_guests(self):
         spec = {"logDir": {"pvc": [{"name": "runs"}]}}
         self.assertEqual(self.make(BOARDS.format(ns="a"), {"metadata": {"name": "own"}, "spec": spec})

@@ -312,6 +312,18 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "{} answers.": "{1} 已响应。",
   "JupyterLab is not installed on this machine: muster notebook --setup gets it from PyPI, or pip install jupyterlab, so that jupyter-lab is in the PATH or the virtual environment of muster up. It is looked for again every few minutes; pausing and resuming looks at once.":
     "本机没有安装 JupyterLab：muster notebook --setup 会从 PyPI 安装；也可以 pip install jupyterlab，使 jupyter-lab 位于 muster up 的 PATH 或虚拟环境中。每隔几分钟会再查找一次；暂停后恢复会立即查找。",
+  "Another program had taken its port; it is tried again with another one.":
+    "其端口已被其他程序占用；将换一个端口重试。",
+  "On a cluster a Notebook has no ssh server: use its terminal, kubectl exec, or kubectl port-forward to one that the image starts.":
+    "在集群上 Notebook 没有 SSH 服务：请使用其终端、kubectl exec，或用 kubectl port-forward 连接镜像自带的 SSH 服务。",
+  "There is no ssh server on this machine: install sshd (Debian: openssh-server), then pause and resume the Notebook.":
+    "本机没有 SSH 服务程序：请安装 sshd（Debian 上为 openssh-server），然后暂停并恢复 Notebook。",
+  "The Secrets in spec.ssh.authorized_keys contain no public key: create them, then pause and resume the Notebook.":
+    "spec.ssh.authorized_keys 所列的 Secret 中没有公钥：请创建后暂停并恢复 Notebook。",
+  "The machine's sshd cannot be used; the log of the container ssh-setup says why.":
+    "无法使用本机的 sshd：原因见容器 ssh-setup 的日志。",
+  "The Notebook does not run.": "Notebook 没有运行。",
+  "Its ssh server is on port {} of 127.0.0.1.": "其 SSH 服务位于 127.0.0.1 的端口 {1}。",
   "Nobody has used it for {}.": "{1} 内无人使用。",
   "It is never idle here.": "此处从不视为闲置。",
   "Nothing here sees whether it is used.": "此处无法得知它是否被使用。",
