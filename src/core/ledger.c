@@ -22,6 +22,7 @@
 #define REFUSALS_FORGIVEN 5 /* others were faster; after more it loses its claim */
 #define FIRST_PAUSE_MS INT64_C(100)
 #define LONGEST_PAUSE_MS INT64_C(60000)
+#define LONGEST_SECONDS INT64_C(10000000000)
 
 /* We do not place pods of another scheduler or pods held by gates, but they count once placed. */
 static bool is_ours(const struct ledger *l, const struct json *pod)
@@ -532,6 +533,7 @@ static void leave_running(struct group *g)
     if (!g->at_running)
         return;
     g->queue->passed = NULL;
+    g->queue->timed -= g->timed;
     *g->at_running = g->next_running;
     if (g->next_running)
         g->next_running->at_running = g->at_running;
@@ -543,6 +545,8 @@ static void enter_running(struct group *g)
     struct queue_entry *q = g->queue;
 
     q->passed = NULL;
+    g->timed = g->deadline_ms && !g->owner_kind;
+    q->timed += g->timed;
     g->next_running = q->running;
     g->at_running = &q->running;
     if (q->running)
@@ -602,7 +606,7 @@ static struct group *group_keyed(struct ledger *l, const char *ns, const char *n
     }
     memcpy(g->key, key, size);
     g->lone = lone;
-    g->min_member = 1;
+    g->min_member = g->says.min_member = 1;
     g->wanted = -1;
     set_text(l, &g->ns, ns);
     set_text(l, &g->name, name);
@@ -711,6 +715,11 @@ static int64_t sequence_of(const struct json *object)
     const char *given = object_annotation(object, ANNOTATION_SEQUENCE);
 
     return strtoll(given ? given : object_resource_version(object), NULL, 10);
+}
+
+static int64_t seconds_ms(int64_t seconds)
+{
+    return min_i64(max_i64(seconds, 0), LONGEST_SECONDS) * 1000;
 }
 
 static void read_roles(struct ledger *l, struct group *g, const struct json *spec)
@@ -856,9 +865,9 @@ void ledger_group(struct ledger *l, const struct json *group, bool gone)
     set_owner(l, g, group);
     set_queue(l, g, json_get_string(spec, "queue", DEFAULT_QUEUE));
     g->priority = (int)json_get_int(spec, "priority", 0);
-    g->min_member = max_i64(json_get_int(spec, "minMember", 1), 1);
+    g->says.min_member = max_i64(json_get_int(spec, "minMember", 1), 1);
     g->wanted = json_get_int(spec, "members", -1);
-    g->deadline_ms = json_get_int(spec, "activeDeadlineSeconds", 0) * 1000;
+    g->says.deadline_ms = seconds_ms(json_get_int(spec, "activeDeadlineSeconds", 0));
     g->created_ms = object_created_ms(group);
     g->sequence = g->sequence ? g->sequence : sequence_of(group);
     read_roles(l, g, spec);
@@ -901,6 +910,13 @@ static enum pod_phase phase_of(const struct json *pod)
     return POD_PENDING;
 }
 
+static int64_t noted(const struct json *pod, const char *annotation)
+{
+    const char *text = object_annotation(pod, annotation);
+
+    return text ? max_i64(strtoll(text, NULL, 10), 0) : 0;
+}
+
 static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
 {
     const struct json *spec = json_get(pod, "spec");
@@ -917,6 +933,10 @@ static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
     m->phase = phase_of(pod);
     m->priority = json_get_int(spec, "priority", 0);
     m->yields = json_string_is(json_get(spec, "preemptionPolicy"), "Never");
+    m->since_ms = object_time(json_get(pod, "status"), "startTime");
+    m->grace_ms = seconds_ms(json_get_int(spec, "terminationGracePeriodSeconds", 0));
+    m->gang = noted(pod, ANNOTATION_GANG_SIZE);
+    m->deadline_ms = seconds_ms(noted(pod, ANNOTATION_DEADLINE));
     m->bound = *node ? node_named(l, node) : NULL;
     gpus = object_annotation(pod, ANNOTATION_GPUS);
     m->bound_gpus = gpu_lease_read(m->bound && gpus ? gpus : "", m->asks.gpu_shares);
@@ -934,7 +954,6 @@ static void read_lone(struct ledger *l, struct group *g, const struct json *pod)
     set_queue(l, g, queue ? queue : DEFAULT_QUEUE);
     g->created_ms = g->waiting_ms = object_created_ms(pod);
     g->sequence = g->sequence ? g->sequence : sequence_of(pod);
-    g->deadline_ms = json_int(json_at(pod, "spec", "activeDeadlineSeconds"), 0) * 1000;
 }
 
 void ledger_pod(struct ledger *l, const struct json *pod, bool gone)
@@ -1038,6 +1057,30 @@ struct resources group_held_on(const struct group *g, const struct node_room *n)
     return sum;
 }
 
+/* What its job has noted on its pods goes before what its PodGroup says, which its user may edit at
+ * any moment: no fewer start together, as long as so many are there or wanted, and they run for no
+ * less. Its job stops it in time; without one we do. */
+static void heed_job(struct group *g)
+{
+    int64_t live = 0, gang = 0, least = INT64_MAX, most = g->says.deadline_ms;
+
+    g->grace_ms = 0;
+    for (const struct member *m = g->first; m; m = m->next) {
+        if (!member_is_live(m))
+            continue;
+        g->grace_ms = max_i64(g->grace_ms, m->grace_ms);
+        least = min_i64(least, m->deadline_ms);
+        most = max_i64(most, m->deadline_ms);
+        live += !m->deleting;
+        gang = m->deleting ? gang : max_i64(gang, m->gang);
+    }
+    if (!g->owner_kind)
+        g->deadline_ms = g->says.deadline_ms;
+    else
+        g->deadline_ms = g->says.deadline_ms && least && least < INT64_MAX ? most : 0;
+    g->min_member = max_i64(g->says.min_member, min_i64(gang, max_i64(g->wanted, live)));
+}
+
 /* Out of everything it is counted in; its pods take their room again. */
 static void unsettle(struct ledger *l, struct group *g)
 {
@@ -1063,6 +1106,7 @@ static void unsettle(struct ledger *l, struct group *g)
         g->bound++;
         g->leaving += m->deleting;
     }
+    heed_job(g);
     count_pods(g, 1);
 }
 
@@ -1107,6 +1151,8 @@ static int keeping_rank(const struct member *m)
 {
     if (!m->recorded || !m->recorded->ready || (member_is_live(m) && !is_waiting(m)))
         return -1;
+    if (!m->group->owner_kind && m->has_pod && m->phase == POD_SUCCEEDED)
+        return -1; /* a job counts it as done itself */
     if (is_waiting(m))
         return 0;
     if (!m->has_pod)
