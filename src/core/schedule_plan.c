@@ -154,7 +154,8 @@ static int64_t stop_ms(const struct group *g)
     int64_t since = group_since_ms(g);
     int64_t limit = g->owner_kind ? g->queue->max_duration_ms : group_duration_ms(g);
 
-    bool stops = g->wanted == 0 && g->bound <= g->leaving;
+    /* That nothing is wanted may be a user's word; its owner was told once anyway. */
+    bool stops = g->wanted == 0 && (g->bound <= g->leaving || g->overdue_ms == since);
 
     return since && g->holding > 0 && !g->lapsed && !stops && limit ? since + limit : 0;
 }
@@ -625,6 +626,11 @@ static const char *surplus_words(struct decision *d, const struct group *g)
     const char *whose = g->owner_kind ? arena_printf(d->arena, " of %s \"%s\"", g->word, g->owner)
                                       : "";
 
+    if (g->wanted == 0)
+        return arena_printf(d->arena,
+                            "not placed: the PodGroup \"%s\"%s wants no pods at the moment "
+                            "(spec.members)",
+                            g->name, whose ? whose : "");
     return arena_printf(d->arena,
                         "not placed: the PodGroup \"%s\"%s wants %" PRId64
                         " pod%s (spec.members), and has room for that many",
