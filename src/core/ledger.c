@@ -803,8 +803,8 @@ const struct json *member_pod(const struct ledger *l, const struct member *m)
 
     if (!m->awaited)
         return l->find(l->arg, &kind_pod, g->ns, m->name);
-    json_each (awaited, json_at(l->find(l->arg, &kind_pod_group, g->ns, g->name), "status",
-                                "awaited"))
+    json_each (awaited,
+               json_at(l->find(l->arg, &kind_pod_group, g->ns, g->name), "status", "awaited"))
         json_each (name, json_get(awaited, "members"))
             if (names(name, m))
                 return json_get(awaited, "pod");
@@ -1019,8 +1019,7 @@ bool group_lacks_role(const struct group *g, const struct group_role **ret_role,
         int64_t there = 0;
 
         for (const struct member *m = g->first; m; m = m->next)
-            there += m->role == g->roles[i].name &&
-                     ((member_is_live(m) && !m->deleting) || m->due);
+            there += m->role == g->roles[i].name && ((member_is_live(m) && !m->deleting) || m->due);
         if (there >= g->roles[i].min)
             continue;
         *ret_role = &g->roles[i];

@@ -344,7 +344,7 @@ static enum wait_reason try_quota(struct group *g, const struct resources *asks)
 
     if (g->preempted)
         resources_subtract(&own, &g->held); /* it is about to lose that */
-    if (!group_is_broken(g)) /* that is completed first: that way it ends sooner */
+    if (!group_is_broken(g))                /* that is completed first: that way it ends sooner */
         others = q->reserved;
     resources_add(&others, &own);
     if (quota_holds(q, asks, &others))

@@ -1239,11 +1239,9 @@ static const char *again(struct decision *d, const struct group *g)
         return "";
     if (g->bound > 0)
         return arena_printf(d->arena,
-                            "waiting again: %s; %" PRId64
-                            " of its own pods %s still stopping",
+                            "waiting again: %s; %" PRId64 " of its own pods %s still stopping",
                             place, g->bound, g->bound == 1 ? "is" : "are");
-    return arena_printf(d->arena,
-                        "waiting again: %s; %" PRId64 " of its pods %s not created yet",
+    return arena_printf(d->arena, "waiting again: %s; %" PRId64 " of its pods %s not created yet",
                         place, g->due, g->due == 1 ? "is" : "are");
 }
 

@@ -13,7 +13,6 @@
 #include "server/local.h"
 #include "sim.h"
 
-
 struct link {
     struct transport base;
     struct network *network;

@@ -428,8 +428,8 @@ static bool waits_without_pods(struct rival *r, const struct task *t, const stru
         json_int(json_at(group, "spec", "members"), 0) < t->least)
         return false;
     for (int i = 0; i < t->members; i++) {
-        const struct json *pod = map_gets(
-            &r->seen[SET_PODS], arena_printf(&r->world->arena, "ns/%s-%d", t->name, i));
+        const struct json *pod = map_gets(&r->seen[SET_PODS],
+                                          arena_printf(&r->world->arena, "ns/%s-%d", t->name, i));
 
         there += pod && !object_is_deleting(pod) && !*node_of(pod);
     }
@@ -450,8 +450,7 @@ static bool ranks_lower(const struct group *g, const struct group *than)
 {
     if (g == than || g->ahead || may_go_first(g))
         return false;
-    return g->queue == than->queue ? is_later(g, than)
-                                   : g->queue->priority < than->queue->priority;
+    return g->queue == than->queue ? is_later(g, than) : g->queue->priority < than->queue->priority;
 }
 
 /* What the node has left for the group beside the claims of those that may go before it; with what

@@ -279,6 +279,11 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "waiting for node {}, which is not ready": "等待节点 {1} 就绪",
   "waiting for nodes that are not ready: {} and {} more": "等待节点就绪：{1}、另外 {2} 个节点",
   "waiting for {} of its own pods to stop": "等待自己的 {1} 个 Pod 停止",
+  "more than {} are in line before it": "前面超过 {1} 个",
+  "number {} in line": "第 {1} 位",
+  "waiting again: {}; {} of its own pods {} still stopping":
+    "重新排队：{1+}；自己的 {2} 个 Pod 仍在停止",
+  "waiting again: {}; {} of its pods {} not created yet": "重新排队：{1+}；{2} 个 Pod 尚未重新创建",
   'there is no queue "{}" in namespace {}: make it (muster queue create {})':
     "队列“{1}”不存在：可用 muster queue create {3} 创建",
   'namespace {} may not use queue "{}": its namespaceSelector does not select it':

@@ -1706,9 +1706,8 @@ static void who_was_preempted_and_wants_no_pods_is_in_no_line(void **state)
     assert_int_equal(place_of(&c, "victim"), 0);
     cluster_remove(&c, PODS, "victim-0");
     assert_int_equal(settle(&c), 1);
-    assert_string_equal(json_string(json_at(cluster_get(&c, GROUPS, "victim"), "status", "phase"),
-                                    ""),
-                        "Paused");
+    assert_string_equal(
+        json_string(json_at(cluster_get(&c, GROUPS, "victim"), "status", "phase"), ""), "Paused");
     cluster_release(&c);
 }
 
