@@ -910,6 +910,11 @@ static enum pod_phase phase_of(const struct json *pod)
     return POD_PENDING;
 }
 
+static uint64_t hash_text(const char *text)
+{
+    return *text ? fnv1a_64(FNV1A_64_START, text, strlen(text)) : 0;
+}
+
 static int64_t noted(const struct json *pod, const char *annotation)
 {
     const char *text = object_annotation(pod, annotation);
@@ -935,6 +940,7 @@ static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
     m->yields = json_string_is(json_get(spec, "preemptionPolicy"), "Never");
     m->since_ms = object_time(json_get(pod, "status"), "startTime");
     m->grace_ms = seconds_ms(json_get_int(spec, "terminationGracePeriodSeconds", 0));
+    m->owner = hash_text(json_get_string(object_controller(pod), "uid", ""));
     m->gang = noted(pod, ANNOTATION_GANG_SIZE);
     m->deadline_ms = seconds_ms(noted(pod, ANNOTATION_DEADLINE));
     m->bound = *node ? node_named(l, node) : NULL;
@@ -994,7 +1000,7 @@ bool member_is_live(const struct member *m)
 
 static bool is_waiting(const struct member *m)
 {
-    return member_is_live(m) && !m->bound && !m->deleting && m->ours;
+    return member_is_live(m) && !m->bound && !m->deleting && m->ours && !m->stray;
 }
 
 bool member_is_unplaced(const struct member *m)
@@ -1062,13 +1068,15 @@ struct resources group_held_on(const struct group *g, const struct node_room *n)
 static void heed_job(struct group *g)
 {
     int64_t live = 0, gang = 0, least = INT64_MAX, most = g->says.deadline_ms;
+    uint64_t owner = g->owner_uid ? hash_text(g->owner_uid) : 0;
 
     g->grace_ms = 0;
-    for (const struct member *m = g->first; m; m = m->next) {
-        if (!member_is_live(m))
+    for (struct member *m = g->first; m; m = m->next) {
+        m->stray = m->has_pod && owner && m->owner != owner;
+        if (!member_is_live(m) || (m->stray && !m->bound))
             continue;
         g->grace_ms = max_i64(g->grace_ms, m->grace_ms);
-        least = min_i64(least, m->deadline_ms);
+        least = m->stray ? 0 : min_i64(least, m->deadline_ms);
         most = max_i64(most, m->deadline_ms);
         live += !m->deleting;
         gang = m->deleting ? gang : max_i64(gang, m->gang);

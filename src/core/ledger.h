@@ -133,6 +133,8 @@ struct member {
     int64_t priority;     /* from its pod's class */
     int64_t since_ms;     /* when its pod started; 0: not yet */
     int64_t grace_ms;     /* its pod has to stop */
+    uint64_t owner;       /* hash of its controller's uid; 0: none */
+    bool stray;           /* its group is a job's, and it is not */
     int64_t gang;         /* noted by its job: how many start together; 0: not noted */
     int64_t deadline_ms;  /* noted by its job */
     uint64_t shape;       /* equal for members that any node treats alike */

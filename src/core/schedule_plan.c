@@ -614,27 +614,26 @@ static bool is_to_tell(struct decision *d, const struct group *g, const struct m
     return !g->exists && object_condition(pod_of(d, m), "PodScheduled");
 }
 
-/* No place is sought for it: its group has all it wants. A job deletes such pods of its own. */
-static bool is_surplus(struct decision *d, const struct group *g, const struct member *m)
+/* No place is sought for it: it is not one of its group's job, or the group has all it wants. A job
+ * deletes such pods of its own. */
+static bool is_surplus(const struct group *g, const struct member *m)
 {
-    return g->exists && g->wanted >= 0 && !g->line_key && m->has_pod &&
-           !(g->owner_uid && object_is_controlled_by(pod_of(d, m), g->owner_uid));
+    if (m->stray)
+        return member_is_live(m) && !m->bound && !m->deleting && m->ours;
+    return g->exists && g->wanted >= 0 && !g->line_key && !g->owner_kind && member_is_unplaced(m);
 }
 
-static const char *surplus_words(struct decision *d, const struct group *g)
+static const char *surplus_words(struct decision *d, const struct group *g, const struct member *m)
 {
-    const char *whose = g->owner_kind ? arena_printf(d->arena, " of %s \"%s\"", g->word, g->owner)
-                                      : "";
-
-    if (g->wanted == 0)
+    if (m->stray)
         return arena_printf(d->arena,
-                            "not placed: the PodGroup \"%s\"%s wants no pods at the moment "
-                            "(spec.members)",
-                            g->name, whose ? whose : "");
+                            "not placed: its label %s names the PodGroup of %s \"%s\", which has "
+                            "not created it",
+                            LABEL_GROUP_NAME, g->word, g->owner);
     return arena_printf(d->arena,
-                        "not placed: the PodGroup \"%s\"%s wants %" PRId64
+                        "not placed: the PodGroup \"%s\" wants %" PRId64
                         " pod%s (spec.members), and has room for that many",
-                        g->name, whose ? whose : "", g->wanted, g->wanted == 1 ? "" : "s");
+                        g->name, g->wanted, g->wanted == 1 ? "" : "s");
 }
 
 static void plan_members(struct decision *d, const struct group *g)
@@ -645,8 +644,8 @@ static void plan_members(struct decision *d, const struct group *g)
         if (pod)
             plan_event(d->plan, &kind_pod, pod, "Normal", "Scheduled",
                        "Successfully assigned %s/%s to %s", g->ns, m->name, m->node->name);
-        else if (member_is_unplaced(m) && is_surplus(d, g, m))
-            plan_message(d, m, surplus_words(d, g));
+        else if (is_surplus(g, m))
+            plan_message(d, m, surplus_words(d, g, m));
         else if (member_is_unplaced(m) && *g->words && is_to_tell(d, g, m))
             plan_message(d, m, g->words);
     }

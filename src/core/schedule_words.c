@@ -728,14 +728,15 @@ static int ending_compare(const void *left, const void *right)
     return strcmp(a->group->key, b->group->key);
 }
 
-static size_t add_endings(struct ending *list, const struct queue_entry *q, enum resource which)
+static size_t add_endings(struct ending *list, const struct queue_entry *q, enum resource which,
+                          const struct group *but)
 {
     size_t len = 0;
 
     for (const struct group *g = q->running; g; g = g->next_running) {
         struct ending e = {.group = g, .end_ms = group_end_ms(g)};
 
-        if (!e.end_ms || holds(g, which, false) == 0)
+        if (!e.end_ms || g == but || holds(g, which, false) == 0)
             continue;
         if (list)
             list[len] = e;
@@ -748,6 +749,7 @@ static size_t add_endings(struct ending *list, const struct queue_entry *q, enum
 static const char *enough(struct decision *d, const struct group *g, enum resource which,
                           int64_t needs, int64_t free)
 {
+    const struct holders *of = &d->holders[which];
     struct ending *list;
     size_t len = 0, n = 0;
     char text[TIME_TEXT_SIZE];
@@ -756,19 +758,19 @@ static const char *enough(struct decision *d, const struct group *g, enum resour
         return "";
     find_holders(d, which);
     map_for_each (node, &d->ledger->queues)
-        len += add_endings(NULL, node->value, which);
+        len += add_endings(NULL, node->value, which, g);
     list = arena_alloc(d->arena, (len + 1) * sizeof(*list));
     if (!list)
         return "";
     map_for_each (node, &d->ledger->queues)
-        n += add_endings(list + n, node->value, which);
+        n += add_endings(list + n, node->value, which, g);
     qsort(list, n, sizeof(*list), ending_compare);
     for (size_t i = 0; i < n; i++) {
         free = add_i64(free, holds(list[i].group, which, false));
         if (free < needs)
             continue;
-        if (list[i].group == d->holders[which].most)
-            return "";
+        if (list[i].group == (of->most == g ? of->second : of->most))
+            return ""; /* whose end is told */
         return arena_printf(d->arena, "; %s is free when %s \"%s\" has ended, at %s at the latest",
                             resource_text(d->arena, which, free), list[i].group->word,
                             list[i].group->owner, time_format(list[i].end_ms, text));

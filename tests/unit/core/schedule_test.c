@@ -4007,6 +4007,8 @@ static void the_grace_period_belongs_to_the_time_a_group_runs(void **state)
 
 static void a_pod_beyond_those_its_group_wants_is_told_so(void **state)
 {
+    static const char *const stray = "not placed: its label scheduler.tensorstack.dev/group-name "
+                                     "names the PodGroup of job \"a\", which has not created it";
     struct cluster c;
 
     (void)state;
@@ -4021,8 +4023,7 @@ static void a_pod_beyond_those_its_group_wants_is_told_so(void **state)
                 "ownerReferences");
     c.events = 0;
     assert_int_equal(settle(&c), 0);
-    assert_string_equal(told(&c, "joiner"), "not placed: the PodGroup \"a\" of job \"a\" wants 1 "
-                                            "pod (spec.members), and has room for that many");
+    assert_string_equal(told(&c, "joiner"), stray);
     assert_int_equal(c.events, 1);
     c.now_ms += 3600000;
     carry_out(&c);
@@ -4030,8 +4031,33 @@ static void a_pod_beyond_those_its_group_wants_is_told_so(void **state)
     cluster_remove(&c, PODS, "a-0");
     settle(&c);
     assert_string_equal(reason_of(&c, "a"), "MaxDurationExceeded");
-    assert_string_equal(told(&c, "joiner"), "not placed: the PodGroup \"a\" of job \"a\" wants "
-                                            "no pods at the moment (spec.members)");
+    assert_string_equal(told(&c, "joiner"), stray);
+    add_own_group(&c, "own", "'minMember':1,'members':1");
+    add_pod(&c, "own", "own-0", 9, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 1);
+    add_pod(&c, "own", "own-1", 9, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "own-1"), "not placed: the PodGroup \"own\" wants 1 pod "
+                                           "(spec.members), and has room for that many");
+    cluster_release(&c);
+}
+
+/* Nor does it take the place of one of the job's pods. */
+static void a_stray_in_a_jobs_gang_counts_for_nothing(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_pod(&c, "a", "a-0", 9, 2, "{'cpu':'1'}");
+    add_pod(&c, "a", "x", 9, 2, "{'cpu':'1'}");
+    json_remove(json_make_object(&c.arena, cluster_edit(&c, PODS, "x"), "metadata"),
+                "ownerReferences");
+    assert_int_equal(settle(&c), 0);
+    add_pod(&c, "a", "a-1", 9, 2, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(node_of(&c, "x"), "");
     cluster_release(&c);
 }
 
@@ -4204,6 +4230,7 @@ int main(void)
         cmocka_unit_test(a_deadline_that_is_raised_is_told),
         cmocka_unit_test(the_grace_period_belongs_to_the_time_a_group_runs),
         cmocka_unit_test(a_pod_beyond_those_its_group_wants_is_told_so),
+        cmocka_unit_test(a_stray_in_a_jobs_gang_counts_for_nothing),
         cmocka_unit_test(a_gang_is_what_its_job_says),
         cmocka_unit_test(who_has_succeeded_in_a_group_without_a_job_holds_nothing),
         cmocka_unit_test(who_is_first_is_told_when_enough_becomes_free),
