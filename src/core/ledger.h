@@ -177,7 +177,7 @@ struct group {
     int64_t deadline_ms; /* how long it runs at most, if somebody stops it then; 0: unknown */
     struct {
         int64_t min_member, deadline_ms;
-    } says; /* its PodGroup, which its user may edit */
+    } says;             /* its PodGroup, which its user may edit */
     int64_t waiting_ms; /* since when it waits, as last written */
     int64_t overdue_ms; /* the scheduled_ms for which exceeding the duration was reported */
     struct group_role roles[GROUP_ROLES_LIMIT];
@@ -187,10 +187,10 @@ struct group {
 
     /* Settled: */
     int64_t bound, unplaced, to_bind, holding;
-    int64_t leaving; /* part of bound: being deleted */
-    int64_t due;     /* part of unplaced: members whose pods are still to be created */
+    int64_t leaving;  /* part of bound: being deleted */
+    int64_t due;      /* part of unplaced: members whose pods are still to be created */
     int64_t grace_ms; /* the longest of its pods */
-    int64_t most;    /* the most members that had room together since it started */
+    int64_t most;     /* the most members that had room together since it started */
     int64_t pods[POD_UNKNOWN + 1];
     struct resources held, held_ready; /* held_ready: on ready nodes */
     bool started;

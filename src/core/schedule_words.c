@@ -1122,11 +1122,11 @@ static const char *room(struct decision *d, struct group *g)
     if (said)
         return said;
     if (is_scarce(l, g, &r))
-        return arena_printf(d->arena, "waiting for resources: needs %s, %s of %s is free%s%s%s",
-                            amount(d, &asks, r), free_text(d, r), amount(d, &l->total, r),
-                            holders(d, g, r),
-                            enough(d, g, r, resources_get(&asks, r), free_of(&l->total, &l->used, r)),
-                            place_in_line(d, g));
+        return arena_printf(
+            d->arena, "waiting for resources: needs %s, %s of %s is free%s%s%s",
+            amount(d, &asks, r), free_text(d, r), amount(d, &l->total, r), holders(d, g, r),
+            enough(d, g, r, resources_get(&asks, r), free_of(&l->total, &l->used, r)),
+            place_in_line(d, g));
     if (is_kept_away(d->ledger, g))
         return kept_away(d, g);
     fit = place_count_fitting(d->ledger, g, ROOM_UNHELD);
