@@ -16,6 +16,8 @@
 #include "api/object.h"
 #include "base/hash.h"
 #include "base/heap.h"
+#include "core/app.h"
+#include "core/job.h"
 
 #define PODS_UNLIMITED (INT64_MAX / 4)
 #define DEPTH_LIMIT 256
@@ -545,7 +547,7 @@ static void enter_running(struct group *g)
     struct queue_entry *q = g->queue;
 
     q->passed = NULL;
-    g->timed = g->deadline_ms && !g->owner_kind;
+    g->timed = g->deadline_ms && !g->of_job;
     q->timed += g->timed;
     g->next_running = q->running;
     g->at_running = &q->running;
@@ -672,6 +674,20 @@ static void member_free(struct ledger *l, struct member *m)
     heap_free(m);
 }
 
+static bool is_our_kind(const char *name)
+{
+    static const struct job_kind *const *const lists[] = {job_kinds, batch_kinds};
+
+    for (size_t i = 0; i < ELEMS(lists); i++)
+        for (size_t k = 0; lists[i][k]; k++)
+            if (strcmp(lists[i][k]->kind->name, name) == 0)
+                return true;
+    for (size_t k = 0; app_kinds[k]; k++)
+        if (strcmp(app_kinds[k]->job->kind->name, name) == 0)
+            return true;
+    return false;
+}
+
 static void set_owner(struct ledger *l, struct group *g, const struct json *object)
 {
     const struct json *owner = object_controller(object);
@@ -681,6 +697,7 @@ static void set_owner(struct ledger *l, struct group *g, const struct json *obje
     set_text(l, &g->word, "job");
     set_text(l, &g->owner, json_get_string(owner, "name", ""));
     set_text(l, &g->owner_kind, json_get_string(owner, "kind", ""));
+    g->of_job = is_our_kind(json_get_string(owner, "kind", ""));
     set_text(l, &g->owner_uid, json_get_string(owner, "uid", ""));
 }
 
@@ -1068,7 +1085,7 @@ struct resources group_held_on(const struct group *g, const struct node_room *n)
 static void heed_job(struct group *g)
 {
     int64_t live = 0, gang = 0, least = INT64_MAX, most = g->says.deadline_ms;
-    uint64_t owner = g->owner_uid ? hash_text(g->owner_uid) : 0;
+    uint64_t owner = g->of_job ? hash_text(g->owner_uid) : 0;
 
     g->grace_ms = 0;
     for (struct member *m = g->first; m; m = m->next) {
@@ -1081,7 +1098,7 @@ static void heed_job(struct group *g)
         live += !m->deleting;
         gang = m->deleting ? gang : max_i64(gang, m->gang);
     }
-    if (!g->owner_kind)
+    if (!g->of_job)
         g->deadline_ms = g->says.deadline_ms;
     else
         g->deadline_ms = g->says.deadline_ms && least && least < INT64_MAX ? most : 0;
@@ -1158,7 +1175,7 @@ static int keeping_rank(const struct member *m)
 {
     if (!m->recorded || !m->recorded->ready || (member_is_live(m) && !is_waiting(m)))
         return -1;
-    if (!m->group->owner_kind && m->has_pod && m->phase == POD_SUCCEEDED)
+    if (!m->group->of_job && m->has_pod && m->phase == POD_SUCCEEDED)
         return -1; /* a job counts it as done itself */
     if (is_waiting(m))
         return 0;

@@ -162,6 +162,7 @@ struct group {
     char *ns, *name;
     char *word, *owner; /* for messages: job "a", pod "b" */
     char *owner_kind, *owner_uid;
+    bool of_job; /* its owner is a kind of ours, which creates its pods and keeps its numbers */
     bool exists;      /* the PodGroup exists */
     bool lone;        /* a single pod */
     bool scheduled;   /* according to its status */

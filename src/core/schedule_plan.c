@@ -152,7 +152,7 @@ static const struct json *queue_object(struct decision *d, const struct queue_en
 static int64_t stop_ms(const struct group *g)
 {
     int64_t since = group_since_ms(g);
-    int64_t limit = g->owner_kind ? g->queue->max_duration_ms : group_duration_ms(g);
+    int64_t limit = g->of_job ? g->queue->max_duration_ms : group_duration_ms(g);
 
     /* That nothing is wanted may be a user's word; its owner was told once anyway. */
     bool stops = g->wanted == 0 && (g->bound <= g->leaving || g->overdue_ms == since);
@@ -170,7 +170,7 @@ static bool is_overdue(const struct decision *d, const struct group *g)
 /* Its own, before its queue's limit. */
 static bool meets_deadline(const struct group *g)
 {
-    return !g->owner_kind && g->deadline_ms && group_duration_ms(g) == g->deadline_ms;
+    return !g->of_job && g->deadline_ms && group_duration_ms(g) == g->deadline_ms;
 }
 
 static const char *overdue_reason(const struct group *g)
@@ -620,7 +620,7 @@ static bool is_surplus(const struct group *g, const struct member *m)
 {
     if (m->stray)
         return member_is_live(m) && !m->bound && !m->deleting && m->ours;
-    return g->exists && g->wanted >= 0 && !g->line_key && !g->owner_kind && member_is_unplaced(m);
+    return g->exists && g->wanted >= 0 && !g->line_key && !g->of_job && member_is_unplaced(m);
 }
 
 static const char *surplus_words(struct decision *d, const struct group *g, const struct member *m)

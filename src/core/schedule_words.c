@@ -666,7 +666,7 @@ static const char *for_absent(struct decision *d, const struct group *g, enum re
 {
     int64_t absent = 0;
 
-    for (const struct member *m = g->owner_kind ? NULL : g->first; m; m = m->next)
+    for (const struct member *m = g->of_job ? NULL : g->first; m; m = m->next)
         if (m->node && !m->has_pod)
             absent = add_i64(absent, resources_get(&m->asks, which));
     return absent ? arena_printf(d->arena, ", %s of it for pods that are not there",

@@ -4058,6 +4058,13 @@ static void a_stray_in_a_jobs_gang_counts_for_nothing(void **state)
     add_pod(&c, "a", "a-1", 9, 2, "{'cpu':'1'}");
     assert_int_equal(settle(&c), 2);
     assert_string_equal(node_of(&c, "x"), "");
+    /* another program's group: its pods may belong to something that program created */
+    add_own_group(&c, "b", "'minMember':1");
+    json_set(&c.arena, json_make_object(&c.arena, cluster_edit(&c, GROUPS, "b"), "metadata"),
+             "ownerReferences",
+             parse(&c.arena, "[{'controller':true,'kind':'Other','name':'b','uid':'o'}]"));
+    add_pod(&c, "b", "b-0", 9, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 1);
     cluster_release(&c);
 }
 
