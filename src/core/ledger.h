@@ -162,14 +162,14 @@ struct group {
     char *ns, *name;
     char *word, *owner; /* for messages: job "a", pod "b" */
     char *owner_kind, *owner_uid;
-    bool of_job; /* its owner is a kind of ours, which creates its pods and keeps its numbers */
-    bool exists;      /* the PodGroup exists */
-    bool lone;        /* a single pod */
-    bool scheduled;   /* according to its status */
-    bool preempted;   /* according to its status: its remaining pods must be stopped */
-    char *taken_by;   /* the key of the group it was preempted for, or NULL */
-    bool taking;      /* others were evicted for it and it has no place yet */
-    bool ahead;       /* is in ledger.ahead */
+    bool of_job;    /* its owner is a kind of ours, which creates its pods and keeps its numbers */
+    bool exists;    /* the PodGroup exists */
+    bool lone;      /* a single pod */
+    bool scheduled; /* according to its status */
+    bool preempted; /* according to its status: its remaining pods must be stopped */
+    char *taken_by; /* the key of the group it was preempted for, or NULL */
+    bool taking;    /* others were evicted for it and it has no place yet */
+    bool ahead;     /* is in ledger.ahead */
     int64_t stuck_ms; /* since when only incomplete groups are in its way; 0: not so */
     struct queue_entry *queue;
     int priority;
