@@ -72,6 +72,12 @@
 #define LABEL_GROUP_NAME "scheduler.tensorstack.dev/group-name"
 #define LABEL_GROUP_ROLE "scheduler.tensorstack.dev/role"
 #define LABEL_QUEUE "scheduler.tensorstack.dev/queue"
+/* On a pod, by its job: how many of them start together, if no fewer may; the job's
+ * activeDeadlineSeconds. What a PodGroup says instead counts only where it promises less. */
+#define ANNOTATION_GANG_SIZE "scheduler.tensorstack.dev/gang-size"
+#define ANNOTATION_DEADLINE "scheduler.tensorstack.dev/active-deadline-seconds"
+/* On a PodGroup that a job creates again: when the job started. */
+#define ANNOTATION_STARTED "scheduler.tensorstack.dev/started"
 /* On a PodGroup: breaks ties between groups created in the same second. */
 #define ANNOTATION_SEQUENCE "scheduler.tensorstack.dev/sequence"
 

@@ -668,7 +668,8 @@ static struct group_wish group_wish(const struct look *l)
                                .queue = queue,
                                .least = max_i64(members, 1),
                                .members = members,
-                               .deadline = json_get(l->spec, "activeDeadlineSeconds")};
+                               .deadline = json_get(l->spec, "activeDeadlineSeconds"),
+                               .start_ms = l->start_ms};
 }
 
 /* An index's failures are recorded on its last pod, which stays until the next one has them. */
@@ -709,8 +710,16 @@ static void delete_pods(const struct look *l, struct plan *plan)
 
 static void make_pods(const struct look *l, const struct making *m, struct plan *plan)
 {
-    for (int64_t i = 0; i < m->count; i++)
-        plan_create(plan, &kind_pod, pod_new(l, m->names[i], m->indexes[i], m->failures[i]));
+    const struct group_wish wish = group_wish(l);
+
+    for (int64_t i = 0; i < m->count; i++) {
+        struct json *pod = pod_new(l, m->names[i], m->indexes[i], m->failures[i]);
+        struct json *metadata = json_get_mut(pod, "metadata");
+
+        if (batch_job_is_gang(l->job))
+            group_note(&wish, json_make_object(l->arena, metadata, "annotations"));
+        plan_create(plan, &kind_pod, pod);
+    }
     plan_next_stage(plan);
     for (int64_t i = 0; i < m->count; i++)
         plan_event(plan, &kind_job, l->job, "Normal", "SuccessfulCreate", "Created pod: %s",

@@ -30,11 +30,18 @@ int64_t group_duration_ms(const struct group *g)
     return limit;
 }
 
+int64_t group_since_ms(const struct group *g)
+{
+    if (!g->lone)
+        return g->scheduled_ms;
+    return g->first ? g->first->since_ms : 0;
+}
+
 int64_t group_end_ms(const struct group *g)
 {
-    int64_t length = group_duration_ms(g);
+    int64_t length = group_duration_ms(g), since = group_since_ms(g);
 
-    return length && g->scheduled_ms ? g->scheduled_ms + length : 0;
+    return length && since ? since + length + g->grace_ms : 0;
 }
 
 /* --- when a head could start ------------------------------------------------------------------ */

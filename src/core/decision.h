@@ -63,9 +63,11 @@ void claims_clear(struct ledger *l);
 void claim_room(struct decision *d, struct group *g, int64_t required);
 /* Turns the places from a trial into the group's claim, and ends the trial. */
 void claim_places(struct decision *d, struct group *g);
-/* The latest time a group can end; 0: unknown. */
+/* When it started; 0: it has not. */
+int64_t group_since_ms(const struct group *g);
+/* The latest time a group can end, its grace period included; 0: unknown. */
 int64_t group_end_ms(const struct group *g);
-/* The longest it can run; 0: unknown. */
+/* After how long it is told to stop; 0: unknown. */
 int64_t group_duration_ms(const struct group *g);
 
 /* schedule_words.c: why the group waits; which pods it waits for. */

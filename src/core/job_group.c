@@ -3,7 +3,10 @@
  * pods and states how many of them are wanted now, so that a restarting replica keeps its room; it
  * is deleted when the job has ended and nothing of it runs.
  */
+#include <inttypes.h>
+
 #include "api/object.h"
+#include "base/timefmt.h"
 #include "core/child.h"
 #include "core/job_run.h"
 #include "core/pod_group.h"
@@ -43,24 +46,32 @@ int64_t job_min_member(const struct job_view *v)
     return max_i64(least, 1);
 }
 
+static int64_t deadline_of(const struct group_wish *w)
+{
+    return json_is(w->deadline, JSON_INT) ? json_int(w->deadline, 0) : -1;
+}
+
 static struct json *group_new(const struct group_wish *w)
 {
     struct arena *a = w->arena;
     struct json *group = child_new(a, &kind_pod_group, job_child_name(a, w->job), w->kind, w->job);
     struct json *metadata = json_make_object(a, group, "metadata");
     struct json *labels = json_make_object(a, metadata, "labels");
+    struct json *annotations = json_make_object(a, metadata, "annotations");
     struct json *spec = json_make_object(a, group, "spec");
+    char time[TIME_TEXT_SIZE];
 
     json_set_string(a, labels, LABEL_OWNER_NAME, object_name(w->job));
     json_set_string(a, labels, LABEL_OWNER_KIND, w->kind->name);
-    json_set_string(a, json_make_object(a, metadata, "annotations"), ANNOTATION_SEQUENCE,
-                    object_resource_version(w->job));
+    json_set_string(a, annotations, ANNOTATION_SEQUENCE, object_resource_version(w->job));
+    if (w->start_ms)
+        json_set_string(a, annotations, ANNOTATION_STARTED, time_format(w->start_ms, time));
     json_set_string(a, spec, "queue", *w->queue ? w->queue : DEFAULT_QUEUE);
     json_set_int(a, spec, "priority", w->priority);
     json_set_int(a, spec, "minMember", w->least);
     json_set_int(a, spec, "members", w->members);
-    if (json_is(w->deadline, JSON_INT))
-        json_set_int(a, spec, "activeDeadlineSeconds", json_int(w->deadline, 0));
+    if (deadline_of(w) >= 0)
+        json_set_int(a, spec, "activeDeadlineSeconds", deadline_of(w));
     return group;
 }
 
@@ -84,12 +95,16 @@ void group_keep(const struct group_wish *w, struct plan *plan)
     struct json *patch, *change;
 
     if (!is_ours(w) || (json_get_int(spec, "members", -1) == w->members &&
-                        json_get_int(spec, "minMember", -1) == w->least))
+                        json_get_int(spec, "minMember", -1) == w->least &&
+                        json_get_int(spec, "activeDeadlineSeconds", -1) == deadline_of(w)))
         return;
     patch = json_new_object(w->arena);
     change = json_make_object(w->arena, patch, "spec");
     json_set_int(w->arena, change, "members", w->members);
     json_set_int(w->arena, change, "minMember", w->least);
+    json_set(w->arena, change, "activeDeadlineSeconds",
+             deadline_of(w) >= 0 ? json_new_int(w->arena, deadline_of(w))
+                                 : json_new_null(w->arena));
     plan_patch(plan, &kind_pod_group, w->group, patch);
 }
 
@@ -97,6 +112,16 @@ void group_end(const struct group_wish *w, struct plan *plan)
 {
     if (is_ours(w))
         plan_delete(plan, &kind_pod_group, w->group, -1);
+}
+
+void group_note(const struct group_wish *w, struct json *annotations)
+{
+    json_remove(annotations, ANNOTATION_GANG_SIZE);
+    json_remove(annotations, ANNOTATION_DEADLINE);
+    if (!w->elastic)
+        json_set_stringf(w->arena, annotations, ANNOTATION_GANG_SIZE, "%" PRId64, w->least);
+    if (deadline_of(w) > 0)
+        json_set_stringf(w->arena, annotations, ANNOTATION_DEADLINE, "%" PRId64, deadline_of(w));
 }
 
 static struct group_wish wish_of(const struct job_view *v)
@@ -112,7 +137,9 @@ static struct group_wish wish_of(const struct job_view *v)
         .priority = json_get_int(ours, "priority", 0),
         .least = job_min_member(v),
         .members = wanted_members(v),
+        .elastic = v->elastic,
         .deadline = json_at(v->spec, "runPolicy", "activeDeadlineSeconds"),
+        .start_ms = v->start_ms,
     };
 }
 
@@ -129,6 +156,14 @@ void job_group_keep(const struct job_view *v, struct plan *plan)
     const struct group_wish wish = wish_of(v);
 
     group_keep(&wish, plan);
+}
+
+void job_group_note(const struct job_view *v, struct json *pod_annotations)
+{
+    const struct group_wish wish = wish_of(v);
+
+    if (job_is_grouped(v))
+        group_note(&wish, pod_annotations);
 }
 
 void job_group_end(const struct job_view *v, struct plan *plan)

@@ -20,6 +20,7 @@ bool job_is_grouped(const struct job_view *v);
 void job_group_make(const struct job_view *v, struct plan *plan);
 void job_group_keep(const struct job_view *v, struct plan *plan);
 void job_group_end(const struct job_view *v, struct plan *plan);
+void job_group_note(const struct job_view *v, struct json *pod_annotations);
 /* How many pods must run together; for an elastic job, fewer than it wants. */
 int64_t job_min_member(const struct job_view *v);
 /* Creates its TensorBoard, if it should have one and never had. (job_tensorboard.c) */

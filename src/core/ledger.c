@@ -16,12 +16,15 @@
 #include "api/object.h"
 #include "base/hash.h"
 #include "base/heap.h"
+#include "core/app.h"
+#include "core/job.h"
 
 #define PODS_UNLIMITED (INT64_MAX / 4)
 #define DEPTH_LIMIT 256
 #define REFUSALS_FORGIVEN 5 /* others were faster; after more it loses its claim */
 #define FIRST_PAUSE_MS INT64_C(100)
 #define LONGEST_PAUSE_MS INT64_C(60000)
+#define LONGEST_SECONDS INT64_C(10000000000)
 
 /* We do not place pods of another scheduler or pods held by gates, but they count once placed. */
 static bool is_ours(const struct ledger *l, const struct json *pod)
@@ -532,6 +535,7 @@ static void leave_running(struct group *g)
     if (!g->at_running)
         return;
     g->queue->passed = NULL;
+    g->queue->timed -= g->timed;
     *g->at_running = g->next_running;
     if (g->next_running)
         g->next_running->at_running = g->at_running;
@@ -543,6 +547,8 @@ static void enter_running(struct group *g)
     struct queue_entry *q = g->queue;
 
     q->passed = NULL;
+    g->timed = g->deadline_ms && !g->of_job;
+    q->timed += g->timed;
     g->next_running = q->running;
     g->at_running = &q->running;
     if (q->running)
@@ -602,7 +608,7 @@ static struct group *group_keyed(struct ledger *l, const char *ns, const char *n
     }
     memcpy(g->key, key, size);
     g->lone = lone;
-    g->min_member = 1;
+    g->min_member = g->says.min_member = 1;
     g->wanted = -1;
     set_text(l, &g->ns, ns);
     set_text(l, &g->name, name);
@@ -668,6 +674,20 @@ static void member_free(struct ledger *l, struct member *m)
     heap_free(m);
 }
 
+static bool is_our_kind(const char *name)
+{
+    static const struct job_kind *const *const lists[] = {job_kinds, batch_kinds};
+
+    for (size_t i = 0; i < ELEMS(lists); i++)
+        for (size_t k = 0; lists[i][k]; k++)
+            if (strcmp(lists[i][k]->kind->name, name) == 0)
+                return true;
+    for (size_t k = 0; app_kinds[k]; k++)
+        if (strcmp(app_kinds[k]->job->kind->name, name) == 0)
+            return true;
+    return false;
+}
+
 static void set_owner(struct ledger *l, struct group *g, const struct json *object)
 {
     const struct json *owner = object_controller(object);
@@ -677,6 +697,7 @@ static void set_owner(struct ledger *l, struct group *g, const struct json *obje
     set_text(l, &g->word, "job");
     set_text(l, &g->owner, json_get_string(owner, "name", ""));
     set_text(l, &g->owner_kind, json_get_string(owner, "kind", ""));
+    g->of_job = is_our_kind(json_get_string(owner, "kind", ""));
     set_text(l, &g->owner_uid, json_get_string(owner, "uid", ""));
 }
 
@@ -711,6 +732,11 @@ static int64_t sequence_of(const struct json *object)
     const char *given = object_annotation(object, ANNOTATION_SEQUENCE);
 
     return strtoll(given ? given : object_resource_version(object), NULL, 10);
+}
+
+static int64_t seconds_ms(int64_t seconds)
+{
+    return min_i64(max_i64(seconds, 0), LONGEST_SECONDS) * 1000;
 }
 
 static void read_roles(struct ledger *l, struct group *g, const struct json *spec)
@@ -856,9 +882,9 @@ void ledger_group(struct ledger *l, const struct json *group, bool gone)
     set_owner(l, g, group);
     set_queue(l, g, json_get_string(spec, "queue", DEFAULT_QUEUE));
     g->priority = (int)json_get_int(spec, "priority", 0);
-    g->min_member = max_i64(json_get_int(spec, "minMember", 1), 1);
+    g->says.min_member = max_i64(json_get_int(spec, "minMember", 1), 1);
     g->wanted = json_get_int(spec, "members", -1);
-    g->deadline_ms = json_get_int(spec, "activeDeadlineSeconds", 0) * 1000;
+    g->says.deadline_ms = seconds_ms(json_get_int(spec, "activeDeadlineSeconds", 0));
     g->created_ms = object_created_ms(group);
     g->sequence = g->sequence ? g->sequence : sequence_of(group);
     read_roles(l, g, spec);
@@ -901,6 +927,18 @@ static enum pod_phase phase_of(const struct json *pod)
     return POD_PENDING;
 }
 
+static uint64_t hash_text(const char *text)
+{
+    return *text ? fnv1a_64(FNV1A_64_START, text, strlen(text)) : 0;
+}
+
+static int64_t noted(const struct json *pod, const char *annotation)
+{
+    const char *text = object_annotation(pod, annotation);
+
+    return text ? max_i64(strtoll(text, NULL, 10), 0) : 0;
+}
+
 static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
 {
     const struct json *spec = json_get(pod, "spec");
@@ -917,6 +955,11 @@ static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
     m->phase = phase_of(pod);
     m->priority = json_get_int(spec, "priority", 0);
     m->yields = json_string_is(json_get(spec, "preemptionPolicy"), "Never");
+    m->since_ms = object_time(json_get(pod, "status"), "startTime");
+    m->grace_ms = seconds_ms(json_get_int(spec, "terminationGracePeriodSeconds", 0));
+    m->owner = hash_text(json_get_string(object_controller(pod), "uid", ""));
+    m->gang = noted(pod, ANNOTATION_GANG_SIZE);
+    m->deadline_ms = seconds_ms(noted(pod, ANNOTATION_DEADLINE));
     m->bound = *node ? node_named(l, node) : NULL;
     gpus = object_annotation(pod, ANNOTATION_GPUS);
     m->bound_gpus = gpu_lease_read(m->bound && gpus ? gpus : "", m->asks.gpu_shares);
@@ -934,7 +977,6 @@ static void read_lone(struct ledger *l, struct group *g, const struct json *pod)
     set_queue(l, g, queue ? queue : DEFAULT_QUEUE);
     g->created_ms = g->waiting_ms = object_created_ms(pod);
     g->sequence = g->sequence ? g->sequence : sequence_of(pod);
-    g->deadline_ms = json_int(json_at(pod, "spec", "activeDeadlineSeconds"), 0) * 1000;
 }
 
 void ledger_pod(struct ledger *l, const struct json *pod, bool gone)
@@ -975,7 +1017,7 @@ bool member_is_live(const struct member *m)
 
 static bool is_waiting(const struct member *m)
 {
-    return member_is_live(m) && !m->bound && !m->deleting && m->ours;
+    return member_is_live(m) && !m->bound && !m->deleting && m->ours && !m->stray;
 }
 
 bool member_is_unplaced(const struct member *m)
@@ -1037,6 +1079,32 @@ struct resources group_held_on(const struct group *g, const struct node_room *n)
     return sum;
 }
 
+/* What its job has noted on its pods goes before what its PodGroup says, which its user may edit at
+ * any moment: no fewer start together, as long as so many are there or wanted, and they run for no
+ * less. Its job stops it in time; without one we do. */
+static void heed_job(struct group *g)
+{
+    int64_t live = 0, gang = 0, least = INT64_MAX, most = g->says.deadline_ms;
+    uint64_t owner = g->of_job ? hash_text(g->owner_uid) : 0;
+
+    g->grace_ms = 0;
+    for (struct member *m = g->first; m; m = m->next) {
+        m->stray = m->has_pod && owner && m->owner != owner;
+        if (!member_is_live(m) || (m->stray && !m->bound))
+            continue;
+        g->grace_ms = max_i64(g->grace_ms, m->grace_ms);
+        least = m->stray ? 0 : min_i64(least, m->deadline_ms);
+        most = max_i64(most, m->deadline_ms);
+        live += !m->deleting;
+        gang = m->deleting ? gang : max_i64(gang, m->gang);
+    }
+    if (!g->of_job)
+        g->deadline_ms = g->says.deadline_ms;
+    else
+        g->deadline_ms = g->says.deadline_ms && least && least < INT64_MAX ? most : 0;
+    g->min_member = max_i64(g->says.min_member, min_i64(gang, max_i64(g->wanted, live)));
+}
+
 /* Out of everything it is counted in; its pods take their room again. */
 static void unsettle(struct ledger *l, struct group *g)
 {
@@ -1062,6 +1130,7 @@ static void unsettle(struct ledger *l, struct group *g)
         g->bound++;
         g->leaving += m->deleting;
     }
+    heed_job(g);
     count_pods(g, 1);
 }
 
@@ -1106,6 +1175,8 @@ static int keeping_rank(const struct member *m)
 {
     if (!m->recorded || !m->recorded->ready || (member_is_live(m) && !is_waiting(m)))
         return -1;
+    if (!m->group->of_job && m->has_pod && m->phase == POD_SUCCEEDED)
+        return -1; /* a job counts it as done itself */
     if (is_waiting(m))
         return 0;
     if (!m->has_pod)

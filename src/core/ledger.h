@@ -103,6 +103,7 @@ struct queue_entry {
     uint64_t ruled_at;                /* ledger.rules at its last change */
     struct group *to_judge;           /* first group in line to judge again, as rules changed */
     struct group *running;            /* groups that hold room */
+    size_t timed;                     /* of which so many have a deadline and no job */
     size_t groups;                    /* including those whose PodGroup does not exist */
     size_t in_phase[GROUP_EMPTY + 1]; /* existing groups, as last written */
     int64_t pods[POD_UNKNOWN + 1];    /* by phase */
@@ -130,6 +131,12 @@ struct member {
     struct member *next_repelling, **at_repelling;
     enum pod_phase phase;
     int64_t priority;     /* from its pod's class */
+    int64_t since_ms;     /* when its pod started; 0: not yet */
+    int64_t grace_ms;     /* its pod has to stop */
+    uint64_t owner;       /* hash of its controller's uid; 0: none */
+    bool stray;           /* its group is a job's, and it is not */
+    int64_t gang;         /* noted by its job: how many start together; 0: not noted */
+    int64_t deadline_ms;  /* noted by its job */
     uint64_t shape;       /* equal for members that any node treats alike */
     const char *role;     /* one of its group's roles, or NULL */
     bool placed, evicted; /* by this decision */
@@ -155,18 +162,23 @@ struct group {
     char *ns, *name;
     char *word, *owner; /* for messages: job "a", pod "b" */
     char *owner_kind, *owner_uid;
-    bool exists;      /* the PodGroup exists */
-    bool lone;        /* a single pod */
-    bool scheduled;   /* according to its status */
-    bool preempted;   /* according to its status: its remaining pods must be stopped */
-    char *taken_by;   /* the key of the group it was preempted for, or NULL */
-    bool taking;      /* others were evicted for it and it has no place yet */
-    bool ahead;       /* is in ledger.ahead */
+    bool of_job;    /* its owner is a kind of ours, which creates its pods and keeps its numbers */
+    bool exists;    /* the PodGroup exists */
+    bool lone;      /* a single pod */
+    bool scheduled; /* according to its status */
+    bool preempted; /* according to its status: its remaining pods must be stopped */
+    char *taken_by; /* the key of the group it was preempted for, or NULL */
+    bool taking;    /* others were evicted for it and it has no place yet */
+    bool ahead;     /* is in ledger.ahead */
     int64_t stuck_ms; /* since when only incomplete groups are in its way; 0: not so */
     struct queue_entry *queue;
     int priority;
     int64_t min_member, wanted; /* wanted -1: unspecified */
-    int64_t created_ms, sequence, deadline_ms, scheduled_ms;
+    int64_t created_ms, sequence, scheduled_ms;
+    int64_t deadline_ms; /* how long it runs at most, if somebody stops it then; 0: unknown */
+    struct {
+        int64_t min_member, deadline_ms;
+    } says;             /* its PodGroup, which its user may edit */
     int64_t waiting_ms; /* since when it waits, as last written */
     int64_t overdue_ms; /* the scheduled_ms for which exceeding the duration was reported */
     struct group_role roles[GROUP_ROLES_LIMIT];
@@ -176,15 +188,17 @@ struct group {
 
     /* Settled: */
     int64_t bound, unplaced, to_bind, holding;
-    int64_t leaving; /* part of bound: being deleted */
-    int64_t due;     /* part of unplaced: members whose pods are still to be created */
-    int64_t most;    /* the most members that had room together since it started */
+    int64_t leaving;  /* part of bound: being deleted */
+    int64_t due;      /* part of unplaced: members whose pods are still to be created */
+    int64_t grace_ms; /* the longest of its pods */
+    int64_t most;     /* the most members that had room together since it started */
     int64_t pods[POD_UNKNOWN + 1];
     struct resources held, held_ready; /* held_ready: on ready nodes */
     bool started;
     bool lapsed;    /* none of its pods remain and too few places: it starts over */
     char *line_key; /* in its queue's line; NULL: not waiting */
     struct group *next_running, **at_running;
+    bool timed; /* counted in its queue's timed */
 
     /* The last decision about it. */
     struct claim_part *claim;

@@ -60,6 +60,7 @@ static void set_metadata(const struct job_view *v, const struct replica *r, stru
     if (r->rank == 0)
         json_set_string(a, labels, LABEL_JOB_ROLE, "master");
     json_set_stringf(a, annotations, ANNOTATION_MIN_MEMBER, "%" PRId64, job_min_member(v));
+    job_group_note(v, annotations);
     json_set_stringf(a, annotations, ANNOTATION_ATTEMPT, "%" PRId64, replica_attempt(v, r));
     if (folder && *folder)
         json_set_string(a, annotations, ANNOTATION_FOLDER, folder);

@@ -328,7 +328,7 @@ static bool place(struct decision *d, struct group *g, int64_t count)
         int64_t length = group_duration_ms(g);
 
         room = ROOM_IN_TIME;
-        l->ends_ms = d->now_ms + length;
+        l->ends_ms = d->now_ms + length + g->grace_ms;
         if (!length || l->ends_ms > d->lent_until_ms || !place_members(l, g, count, room))
             return false;
     }

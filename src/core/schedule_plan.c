@@ -147,20 +147,17 @@ static const struct json *queue_object(struct decision *d, const struct queue_en
                      : NULL;
 }
 
-static int64_t running_since_ms(const struct group *g)
-{
-    return g->lone ? g->created_ms : g->scheduled_ms;
-}
-
-/* When the group will have reached its queue's maximum duration; 0: never, or it is already
- * stopping. */
+/* When the group will have reached its queue's maximum duration, or its own deadline, which only a
+ * job keeps itself; 0: never, or it is already stopping. */
 static int64_t stop_ms(const struct group *g)
 {
-    int64_t since = running_since_ms(g);
+    int64_t since = group_since_ms(g);
+    int64_t limit = g->of_job ? g->queue->max_duration_ms : group_duration_ms(g);
 
-    return since && g->holding > 0 && !g->lapsed && g->wanted != 0 && g->queue->max_duration_ms
-               ? since + g->queue->max_duration_ms
-               : 0;
+    /* That nothing is wanted may be a user's word; its owner was told once anyway. */
+    bool stops = g->wanted == 0 && (g->bound <= g->leaving || g->overdue_ms == since);
+
+    return since && g->holding > 0 && !g->lapsed && !stops && limit ? since + limit : 0;
 }
 
 static bool is_overdue(const struct decision *d, const struct group *g)
@@ -170,10 +167,24 @@ static bool is_overdue(const struct decision *d, const struct group *g)
     return stop && stop <= d->now_ms;
 }
 
+/* Its own, before its queue's limit. */
+static bool meets_deadline(const struct group *g)
+{
+    return !g->of_job && g->deadline_ms && group_duration_ms(g) == g->deadline_ms;
+}
+
+static const char *overdue_reason(const struct group *g)
+{
+    return meets_deadline(g) ? "DeadlineExceeded" : MAX_DURATION_EXCEEDED;
+}
+
 static const char *overdue_words(struct decision *d, const struct group *g)
 {
     const struct json *limit = json_at(queue_object(d, g->queue), "spec", "maxDuration");
 
+    if (meets_deadline(g))
+        return arena_printf(d->arena, "it ran longer than its activeDeadlineSeconds (%" PRId64 ")",
+                            g->deadline_ms / 1000);
     return arena_printf(d->arena, "it ran longer than maxDuration (%s) of queue \"%s\"",
                         json_string(limit, ""), g->queue->name);
 }
@@ -190,11 +201,28 @@ static struct standing standing_of(struct decision *d, const struct group *g,
     else if (s.phase == GROUP_PENDING)
         s.preempted = json_clone(d->arena, object_condition(object, CONDITION_PREEMPTED));
     if (is_overdue(d, g))
-        s.overdue = condition(d, object, MAX_DURATION_EXCEEDED, true, MAX_DURATION_EXCEEDED,
+        s.overdue = condition(d, object, MAX_DURATION_EXCEEDED, true, overdue_reason(g),
                               overdue_words(d, g));
     else if (g->wanted == 0 || s.phase > GROUP_RUNNING)
         s.overdue = json_clone(d->arena, object_condition(object, MAX_DURATION_EXCEEDED));
     return s;
+}
+
+/* Its pods may have been running already, if somebody deleted its PodGroup: it is not younger than
+ * they are, nor than its job says. */
+static void backdate(struct decision *d, const struct group *g, const struct json *object,
+                     struct json *scheduled)
+{
+    const struct json *notes = json_at(object, "metadata", "annotations");
+    int64_t since = d->now_ms, noted = object_time(notes, ANNOTATION_STARTED);
+    char text[TIME_TEXT_SIZE];
+
+    for (const struct member *m = g->first; m; m = m->next)
+        if (m->bound && m->since_ms)
+            since = min_i64(since, m->since_ms);
+    if (noted)
+        since = min_i64(since, noted);
+    json_set_string(d->arena, scheduled, "lastTransitionTime", time_format(since, text));
 }
 
 static void set_conditions(struct decision *d, const struct group *g, const struct json *object,
@@ -203,15 +231,17 @@ static void set_conditions(struct decision *d, const struct group *g, const stru
     bool scheduled = s->phase == GROUP_RUNNING;
     bool enough = scheduled || s->phase == GROUP_FINISHED ||
                   (g->line_key && g->reason != WAIT_MEMBERS && g->due == 0);
-    struct json *list = json_make_array(d->arena, status, "conditions");
+    struct json *list = json_make_array(d->arena, status, "conditions"), *c;
 
     json_append(list, condition(d, object, "SufficientGroupMember", enough,
                                 enough ? "SufficientMemberPods" : "InsufficientMemberPods",
                                 enough ? "Enough pods are there" : g->words));
-    json_append(list,
-                condition(d, object, "GroupScheduled", scheduled,
-                          scheduled ? "PodGroupScheduled" : "GroupNotScheduled",
-                          scheduled ? "Resources have been allocated to PodGroup" : g->words));
+    c = condition(d, object, "GroupScheduled", scheduled,
+                  scheduled ? "PodGroupScheduled" : "GroupNotScheduled",
+                  scheduled ? "Resources have been allocated to PodGroup" : g->words);
+    if (scheduled && g->bound > 0 && !object_condition_is(object, "GroupScheduled"))
+        backdate(d, g, object, c);
+    json_append(list, c);
     if (s->preempted)
         json_append(list, s->preempted);
     if (g->taking && !scheduled)
@@ -264,7 +294,7 @@ static const char *reason_word(const struct group *g, const struct standing *s)
     if (s->phase == GROUP_RUNNING)
         return "";
     if (s->phase != GROUP_PENDING)
-        return s->overdue ? MAX_DURATION_EXCEEDED : group_phases[s->phase];
+        return s->overdue ? json_get_string(s->overdue, "reason", "") : group_phases[s->phase];
     if (g->taker || (g->reason == WAIT_NONE && s->preempted))
         return CONDITION_PREEMPTED;
     return wait_reason_name(g->line_key ? g->reason : WAIT_MEMBERS);
@@ -584,6 +614,28 @@ static bool is_to_tell(struct decision *d, const struct group *g, const struct m
     return !g->exists && object_condition(pod_of(d, m), "PodScheduled");
 }
 
+/* No place is sought for it: it is not one of its group's job, or the group has all it wants. A job
+ * deletes such pods of its own. */
+static bool is_surplus(const struct group *g, const struct member *m)
+{
+    if (m->stray)
+        return member_is_live(m) && !m->bound && !m->deleting && m->ours;
+    return g->exists && g->wanted >= 0 && !g->line_key && !g->of_job && member_is_unplaced(m);
+}
+
+static const char *surplus_words(struct decision *d, const struct group *g, const struct member *m)
+{
+    if (m->stray)
+        return arena_printf(d->arena,
+                            "not placed: its label %s names the PodGroup of %s \"%s\", which has "
+                            "not created it",
+                            LABEL_GROUP_NAME, g->word, g->owner);
+    return arena_printf(d->arena,
+                        "not placed: the PodGroup \"%s\" wants %" PRId64
+                        " pod%s (spec.members), and has room for that many",
+                        g->name, g->wanted, g->wanted == 1 ? "" : "s");
+}
+
 static void plan_members(struct decision *d, const struct group *g)
 {
     for (const struct member *m = g->first; m; m = m->next) {
@@ -592,6 +644,8 @@ static void plan_members(struct decision *d, const struct group *g)
         if (pod)
             plan_event(d->plan, &kind_pod, pod, "Normal", "Scheduled",
                        "Successfully assigned %s/%s to %s", g->ns, m->name, m->node->name);
+        else if (is_surplus(g, m))
+            plan_message(d, m, surplus_words(d, g, m));
         else if (member_is_unplaced(m) && *g->words && is_to_tell(d, g, m))
             plan_message(d, m, g->words);
     }
@@ -729,9 +783,9 @@ static const struct kind *owner_app(const struct group *g)
 static void end_group(struct decision *d, struct group *g)
 {
     const struct kind *k = owner_kind(g), *app = owner_app(g);
-    bool first = g->overdue_ms != running_since_ms(g);
+    bool first = g->overdue_ms != group_since_ms(g);
 
-    g->overdue_ms = running_since_ms(g);
+    g->overdue_ms = group_since_ms(g);
     if (k || app) {
         plan_pause(d, g, k ? k : app, app, first);
         return;
@@ -741,9 +795,9 @@ static void end_group(struct decision *d, struct group *g)
 
         if (!pod)
             continue;
-        plan_delete(d->plan, &kind_pod, pod, -1);
+        plan_delete_as_seen(d->plan, &kind_pod, pod, -1); /* it may have ended meanwhile */
         if (first)
-            plan_event(d->plan, &kind_pod, pod, "Warning", MAX_DURATION_EXCEEDED, "Deleted: %s",
+            plan_event(d->plan, &kind_pod, pod, "Warning", overdue_reason(g), "Deleted: %s",
                        overdue_words(d, g));
     }
 }
@@ -753,7 +807,8 @@ static void look_at_overdue(struct decision *d)
     map_for_each (node, &d->ledger->queues) {
         const struct queue_entry *q = node->value;
 
-        for (struct group *g = q->running; g && q->max_duration_ms; g = g->next_running)
+        for (struct group *g = q->max_duration_ms || q->timed ? q->running : NULL; g;
+             g = g->next_running)
             if (is_overdue(d, g))
                 decision_look_at(d, g);
             else if (stop_ms(g))

@@ -661,6 +661,19 @@ static const char *until(struct decision *d, const struct group *g)
     return end ? arena_printf(d->arena, " until %s at the latest", time_format(end, text)) : "";
 }
 
+/* Of what a group without a job holds the part whose pods are not there: nobody may create them. */
+static const char *for_absent(struct decision *d, const struct group *g, enum resource which)
+{
+    int64_t absent = 0;
+
+    for (const struct member *m = g->of_job ? NULL : g->first; m; m = m->next)
+        if (m->node && !m->has_pod)
+            absent = add_i64(absent, resources_get(&m->asks, which));
+    return absent ? arena_printf(d->arena, ", %s of it for pods that are not there",
+                                 resource_number(d->arena, which, absent))
+                  : "";
+}
+
 /* "; it holds 1 CPU itself; job "a" (queue q) holds 4 CPU, 2 more hold the rest". */
 static const char *holders_text(struct decision *d, enum resource which, int64_t own,
                                 const struct group *most, int64_t of_most, int64_t others,
@@ -674,8 +687,9 @@ static const char *holders_text(struct decision *d, enum resource which, int64_t
     if (!most || !itself)
         return itself ? itself : "";
     return arena_printf(a, "%s%s", itself,
-                        arena_printf(a, "; %s \"%s\"%s holds %s%s%s%s", most->word, most->owner,
-                                     queue, resource_text(a, which, of_most), there, until(d, most),
+                        arena_printf(a, "; %s \"%s\"%s holds %s%s%s%s%s", most->word, most->owner,
+                                     queue, resource_text(a, which, of_most), there,
+                                     for_absent(d, most, which), until(d, most),
                                      others > 0
                                          ? arena_printf(a, ", %" PRId64 " more hold%s the rest",
                                                         others, others == 1 ? "s" : "")
@@ -698,6 +712,70 @@ static const char *holders(struct decision *d, const struct group *g, enum resou
     most = of->most == g ? of->second : of->most;
     return holders_text(d, which, own, most, most ? holds(most, which, false) : 0,
                         of->len - (own > 0) - 1, in_queue(d, most), "");
+}
+
+struct ending {
+    const struct group *group;
+    int64_t end_ms;
+};
+
+static int ending_compare(const void *left, const void *right)
+{
+    const struct ending *a = left, *b = right;
+
+    if (a->end_ms != b->end_ms)
+        return a->end_ms < b->end_ms ? -1 : 1;
+    return strcmp(a->group->key, b->group->key);
+}
+
+static size_t add_endings(struct ending *list, const struct queue_entry *q, enum resource which,
+                          const struct group *but)
+{
+    size_t len = 0;
+
+    for (const struct group *g = q->running; g; g = g->next_running) {
+        struct ending e = {.group = g, .end_ms = group_end_ms(g)};
+
+        if (!e.end_ms || g == but || holds(g, which, false) == 0)
+            continue;
+        if (list)
+            list[len] = e;
+        len++;
+    }
+    return len;
+}
+
+/* When the first in line, who named the largest holder, has enough: the others may end before. */
+static const char *enough(struct decision *d, const struct group *g, enum resource which,
+                          int64_t needs, int64_t free)
+{
+    const struct holders *of = &d->holders[which];
+    struct ending *list;
+    size_t len = 0, n = 0;
+    char text[TIME_TEXT_SIZE];
+
+    if (g->position != 1)
+        return "";
+    find_holders(d, which);
+    map_for_each (node, &d->ledger->queues)
+        len += add_endings(NULL, node->value, which, g);
+    list = arena_alloc(d->arena, (len + 1) * sizeof(*list));
+    if (!list)
+        return "";
+    map_for_each (node, &d->ledger->queues)
+        n += add_endings(list + n, node->value, which, g);
+    qsort(list, n, sizeof(*list), ending_compare);
+    for (size_t i = 0; i < n; i++) {
+        free = add_i64(free, holds(list[i].group, which, false));
+        if (free < needs)
+            continue;
+        if (list[i].group == (of->most == g ? of->second : of->most))
+            return ""; /* whose end is told */
+        return arena_printf(d->arena, "; %s is free when %s \"%s\" has ended, at %s at the latest",
+                            resource_text(d->arena, which, free), list[i].group->word,
+                            list[i].group->owner, time_format(list[i].end_ms, text));
+    }
+    return "";
 }
 
 static const char *place_in_line(struct decision *d, const struct group *g)
@@ -1044,9 +1122,11 @@ static const char *room(struct decision *d, struct group *g)
     if (said)
         return said;
     if (is_scarce(l, g, &r))
-        return arena_printf(d->arena, "waiting for resources: needs %s, %s of %s is free%s%s",
-                            amount(d, &asks, r), free_text(d, r), amount(d, &l->total, r),
-                            holders(d, g, r), place_in_line(d, g));
+        return arena_printf(
+            d->arena, "waiting for resources: needs %s, %s of %s is free%s%s%s",
+            amount(d, &asks, r), free_text(d, r), amount(d, &l->total, r), holders(d, g, r),
+            enough(d, g, r, resources_get(&asks, r), free_of(&l->total, &l->used, r)),
+            place_in_line(d, g));
     if (is_kept_away(d->ledger, g))
         return kept_away(d, g);
     fit = place_count_fitting(d->ledger, g, ROOM_UNHELD);

@@ -271,19 +271,21 @@ static void make_group(struct queues *q, const struct task *t)
 static void make_pod(struct queues *q, const struct task *t, int i)
 {
     const char *name = strchr(pod_key(q, t, i), '/') + 1;
-    char now[TIME_TEXT_SIZE], deadline[64] = "";
+    char now[TIME_TEXT_SIZE], of_job[256] = "";
 
-    if (t->lone && t->deadline_ms)
-        (void)snprintf(deadline, sizeof(deadline), "'activeDeadlineSeconds':%lld,",
-                       (long long)t->deadline_ms / 1000);
+    if (!t->lone)
+        (void)snprintf(of_job, sizeof(of_job),
+                       ",'annotations':{'%s':'%lld'},'ownerReferences':[{'controller':true,'kind':"
+                       "'PyTorchTrainingJob','name':'%s','uid':'u-%s'}]",
+                       ANNOTATION_DEADLINE, (long long)t->deadline_ms / 1000, t->name, t->name);
     change(q, SET_PODS,
            parse(q,
                  "{'metadata':{'name':'%s','namespace':'ns','uid':'%lld','creationTimestamp':'%s',"
-                 "'labels':{'%s':'%s'}},'spec':{%s'containers':[{'resources':{'requests':{"
+                 "'labels':{'%s':'%s'}%s},'spec':{'containers':[{'resources':{'requests':{"
                  "'cpu':'%d','nvidia.com/gpu':%d,'nvidia.com/"
                  "gpu.shared':%d}}}]},'status':{'phase':'Pending'}}",
                  name, (long long)q->revision, time_format(q->now_ms, now),
-                 t->lone ? LABEL_QUEUE : LABEL_GROUP_NAME, t->lone ? t->queue : t->name, deadline,
+                 t->lone ? LABEL_QUEUE : LABEL_GROUP_NAME, t->lone ? t->queue : t->name, of_job,
                  t->cpus, t->gpus, t->gpu_shares),
            false);
 }

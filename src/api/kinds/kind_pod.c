@@ -308,11 +308,18 @@ static void check_update(const struct json *spec, const struct json *old, struct
                           "`spec.terminationGracePeriodSeconds`");
 }
 
-/* The scheduler relies on a pod's group, role and queue. */
+/* The scheduler relies on a pod's group, role and queue, and on what its job has noted. */
 static void check_group(const struct json *pod, const struct json *old, struct err *err)
 {
     static const char *const fixed[] = {LABEL_GROUP_NAME, LABEL_GROUP_ROLE, LABEL_QUEUE};
+    static const char *const noted[] = {ANNOTATION_GANG_SIZE, ANNOTATION_DEADLINE};
     const struct field_path at = {.name = "metadata"};
+
+    for (size_t i = 0; i < ELEMS(noted); i++)
+        if (!json_equal(json_at(pod, "metadata", "annotations", noted[i]),
+                        json_at(old, "metadata", "annotations", noted[i])))
+            problem_forbidden(err, PATH_KEY(PATH_MEMBER(&at, "annotations"), noted[i]), 0,
+                              "its job has noted this for the scheduler: change the job");
 
     for (size_t i = 0; i < ELEMS(fixed); i++)
         if (!json_equal(json_get(object_labels(pod), fixed[i]),

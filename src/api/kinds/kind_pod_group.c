@@ -26,7 +26,9 @@ static const struct field spec_fields[] = {
             "How many pods the group's owner wants now: a pod being replaced keeps its room. "
             "Unset: the existing ones.",
             AT_LEAST(0)),
-    F_INT64("activeDeadlineSeconds", "How long the group runs at most, if its owner knows.",
+    F_INT64("activeDeadlineSeconds",
+            "How long the group runs at most. Its job keeps it; the pods of a group without a job "
+            "are deleted then.",
             AT_LEAST(0)),
     {0}};
 

@@ -515,7 +515,8 @@ void pod_annotations_validate(const struct json *metadata, const struct json *ol
 void pod_template_annotations_validate(const struct json *metadata, const struct field_path *at,
                                        struct err *err)
 {
-    static const char *const names[] = {ANNOTATION_MIN_MEMBER, ANNOTATION_PROCESSES,
+    static const char *const names[] = {ANNOTATION_MIN_MEMBER, ANNOTATION_GANG_SIZE,
+                                        ANNOTATION_DEADLINE, ANNOTATION_PROCESSES,
                                         ANNOTATION_RUN_AS};
 
     pod_annotations_validate(metadata, NULL, at, err);

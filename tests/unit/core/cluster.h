@@ -213,6 +213,24 @@ static inline void add_group(struct cluster *c, const char *owner, int age, int 
                              min_member, *spec ? "," : "", spec));
 }
 
+/* The metadata a job gives its pods: that they are its own, and for how long they run at most. */
+static inline const char *of_job(struct cluster *c, const char *owner)
+{
+    const struct json *group = cluster_get(c, GROUPS, owner);
+    const struct json *deadline = json_at(group, "spec", "activeDeadlineSeconds");
+    const char *own;
+
+    if (!object_controller(group))
+        return "";
+    own = arena_printf(&c->arena,
+                       "'ownerReferences':[{'controller':true,'kind':'PyTorchTrainingJob',"
+                       "'name':'%s','uid':'u-%s'}],",
+                       owner, owner);
+    return deadline ? arena_printf(&c->arena, "%s'annotations':{'%s':'%" PRId64 "'},", own,
+                                   ANNOTATION_DEADLINE, json_int(deadline, 0))
+                    : own;
+}
+
 /* owner "" is a pod by itself; age in seconds orders the owners. */
 static inline void add_pod(struct cluster *c, const char *owner, const char *name, int age,
                            int min_member, const char *requests)
@@ -223,9 +241,9 @@ static inline void add_pod(struct cluster *c, const char *owner, const char *nam
         c, PODS,
         arena_printf(&c->arena,
                      "{'metadata':{'name':'%s','namespace':'ns','uid':'pod-%s-%" PRId64 "',"
-                     "'creationTimestamp':'2026-01-01T00:00:%02dZ','labels':{%s}},"
+                     "%s'creationTimestamp':'2026-01-01T00:00:%02dZ','labels':{%s}},"
                      "'spec':{'containers':[{'resources':{'requests':%s}}]}}",
-                     name, name, c->revision, 59 - age,
+                     name, name, c->revision, of_job(c, owner), 59 - age,
                      *owner ? arena_printf(&c->arena, "'%s':'%s'", LABEL_GROUP_NAME, owner) : "",
                      requests));
 }

@@ -2086,6 +2086,77 @@ static void a_group_deleted_by_hand_is_made_anew(void **state)
     world_release(&w);
 }
 
+static void set_group_deadline(struct world *w, int64_t seconds)
+{
+    const struct json *group = world_now(w, WORLD_GROUPS)->items[0];
+    struct json *o = world_edit(w, group);
+
+    json_set_int(&w->arena, json_make_object(&w->arena, o, "spec"), "activeDeadlineSeconds",
+                 seconds);
+    world_change(w, WORLD_GROUPS, group, o);
+}
+
+/* Who waits is told by it until when the job runs. */
+static void the_deadline_of_a_group_is_its_jobs(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "'runPolicy':{'activeDeadlineSeconds':60}");
+    world_edit_spec(&w, "runPolicy", "{'activeDeadlineSeconds':600}");
+    world_settle(&w);
+    assert_int_equal(group_int(&w, "activeDeadlineSeconds"), 600);
+    set_group_deadline(&w, 1);
+    world_settle(&w);
+    assert_int_equal(group_int(&w, "activeDeadlineSeconds"), 600);
+    world_edit_spec(&w, "runPolicy", "{}");
+    world_settle(&w);
+    assert_int_equal(group_int(&w, "activeDeadlineSeconds"), -1);
+    set_group_deadline(&w, 1);
+    world_settle(&w);
+    assert_int_equal(group_int(&w, "activeDeadlineSeconds"), -1);
+    world_release(&w);
+}
+
+static const char *pod_note(struct world *w, const char *annotation)
+{
+    const char *text = object_annotation(world_pod(w, "worker", 0), annotation);
+
+    return text ? text : "none";
+}
+
+static void pods_carry_what_their_job_promises(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "'runPolicy':{'activeDeadlineSeconds':60}");
+    assert_string_equal(pod_note(&w, ANNOTATION_GANG_SIZE), "2");
+    assert_string_equal(pod_note(&w, ANNOTATION_DEADLINE), "60");
+    world_release(&w);
+    start(&w, 2, "Never", "'torchrunConfig':{'enabled':true},'elastic':" ELASTIC("2"));
+    assert_string_equal(pod_note(&w, ANNOTATION_GANG_SIZE), "none");
+    assert_string_equal(pod_note(&w, ANNOTATION_DEADLINE), "none");
+    world_release(&w);
+}
+
+static void a_group_made_anew_knows_when_its_job_started(void **state)
+{
+    const struct json *group;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "");
+    group = world_now(&w, WORLD_GROUPS)->items[0];
+    assert_null(object_annotation(group, ANNOTATION_STARTED));
+    world_delete(&w, WORLD_GROUPS, group);
+    world_settle(&w);
+    group = world_now(&w, WORLD_GROUPS)->items[0];
+    assert_string_equal(object_annotation(group, ANNOTATION_STARTED),
+                        json_get_string(world_status(&w), "startTime", ""));
+    world_release(&w);
+}
+
 /* A cluster whose own scheduler places the pods need not know groups. */
 static void without_our_scheduler_there_is_no_group(void **state)
 {
@@ -2181,6 +2252,9 @@ int main(void)
         cmocka_unit_test(a_node_in_the_template_is_what_the_scheduler_is_asked_for),
         cmocka_unit_test(a_group_wants_those_whose_part_is_not_done),
         cmocka_unit_test(a_group_deleted_by_hand_is_made_anew),
+        cmocka_unit_test(the_deadline_of_a_group_is_its_jobs),
+        cmocka_unit_test(pods_carry_what_their_job_promises),
+        cmocka_unit_test(a_group_made_anew_knows_when_its_job_started),
         cmocka_unit_test(without_our_scheduler_there_is_no_group),
         cmocka_unit_test(a_thousand_replicas_are_no_trouble),
         cmocka_unit_test(out_of_memory_is_not_a_crash),

@@ -3789,6 +3789,375 @@ static void without_memory_nothing_is_decided(void **state)
     cluster_release(&c);
 }
 
+/* --- what a user writes into a group ---------------------------------------------------------- */
+
+static void set_started(struct cluster *c, const char *pod, int64_t at_ms)
+{
+    struct json *status = json_make_object(&c->arena, cluster_edit(c, PODS, pod), "status");
+    char time[TIME_TEXT_SIZE];
+
+    json_set_string(&c->arena, status, "startTime", time_format(at_ms, time));
+}
+
+static void annotate(struct cluster *c, enum cluster_set set, const char *name, const char *key,
+                     const char *value)
+{
+    struct json *meta = json_make_object(&c->arena, cluster_edit(c, set, name), "metadata");
+
+    json_set_string(&c->arena, json_make_object(&c->arena, meta, "annotations"), key, value);
+}
+
+/* A group without a job, and a pod of it. */
+static void add_own_group(struct cluster *c, const char *name, const char *spec)
+{
+    cluster_add(c, GROUPS,
+                arena_printf(&c->arena,
+                             "{'metadata':{'name':'%s','namespace':'ns','uid':'group-%s',"
+                             "'creationTimestamp':'2026-01-01T00:00:00Z'},'spec':{%s}}",
+                             name, name, spec));
+}
+
+static void the_clock_of_a_group_goes_on_when_it_is_made_anew(void **state)
+{
+    struct cluster c;
+    struct plan plan;
+    char time[TIME_TEXT_SIZE];
+    int64_t started;
+
+    (void)state;
+    cluster_init(&c);
+    started = c.now_ms;
+    add_namespace(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_queue(&c, "q", "'maxDuration':'1h'");
+    add_job(&c, "a", "q", 9, 2, 1, "");
+    assert_int_equal(settle(&c), 2);
+    set_started(&c, "a-0", started);
+    set_started(&c, "a-1", started);
+    c.now_ms += 1800000;
+    cluster_remove(&c, GROUPS, "a");
+    carry_out(&c);
+    add_group(&c, "a", 1, 2, "'queue':'q','members':2");
+    settle(&c);
+    look(&c, &plan);
+    assert_int_equal(plan.wake_at_ms, started + 3600000);
+    /* nor do restarts of its pods help: its job knows */
+    for (int i = 0; i < 2; i++) {
+        const char *pod = arena_printf(&c.arena, "a-%d", i);
+
+        set_started(&c, pod, c.now_ms);
+    }
+    cluster_remove(&c, GROUPS, "a");
+    carry_out(&c);
+    add_group(&c, "a", 1, 2, "'queue':'q','members':2");
+    annotate(&c, GROUPS, "a", ANNOTATION_STARTED, time_format(started, time));
+    settle(&c);
+    look(&c, &plan);
+    assert_int_equal(plan.wake_at_ms, started + 3600000);
+    c.now_ms = started + 3600000;
+    set_spec(&c, GROUPS, "a", "members", "0"); /* as if its job were paused, but its pods run */
+    carry_out(&c);
+    assert_int_equal(c.pauses, 1);
+    cluster_release(&c);
+}
+
+/* Its job started before, and is let go on: that is another time. */
+static void a_group_that_starts_again_has_its_time_anew(void **state)
+{
+    struct cluster c;
+    struct plan plan;
+    char time[TIME_TEXT_SIZE];
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_queue(&c, "q", "'maxDuration':'1h'");
+    add_job(&c, "a", "q", 9, 1, 1, "");
+    annotate(&c, GROUPS, "a", ANNOTATION_STARTED, time_format(c.now_ms - 7200000, time));
+    assert_int_equal(settle(&c), 1);
+    look(&c, &plan);
+    assert_int_equal(plan.wake_at_ms, WORLD_START_MS + 3600000);
+    cluster_release(&c);
+}
+
+static void a_pod_by_itself_has_its_time_from_its_start(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_queue(&c, "default", "'maxDuration':'1h'");
+    add_pod(&c, "", "alone", 9, 1, "{'cpu':'1'}"); /* made a year ago */
+    assert_int_equal(settle(&c), 1);
+    set_started(&c, "alone", c.now_ms);
+    carry_out(&c);
+    assert_int_equal(c.deletes, 0);
+    c.now_ms += 3600000;
+    carry_out(&c);
+    assert_int_equal(c.deletes, 1);
+    cluster_release(&c);
+}
+
+static void the_deadline_of_a_group_without_a_job_is_kept(void **state)
+{
+    static const char *const why = "it ran longer than its activeDeadlineSeconds (60)";
+    struct cluster c;
+    struct plan plan;
+    int64_t started;
+
+    (void)state;
+    cluster_init(&c);
+    started = c.now_ms;
+    add_node(&c, "n", 4, 64, 0);
+    add_own_group(&c, "own", "'minMember':1,'activeDeadlineSeconds':60");
+    add_pod(&c, "own", "own-0", 9, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 1);
+    look(&c, &plan);
+    assert_int_equal(plan.wake_at_ms, started + 60000);
+    c.now_ms = started + 60000;
+    carry_out(&c);
+    assert_int_equal(c.deletes, 1);
+    cluster_remove(&c, PODS, "own-0");
+    settle(&c);
+    assert_string_equal(reason_of(&c, "own"), "DeadlineExceeded");
+    assert_string_equal(message_of(&c, "own"), why);
+    cluster_release(&c);
+}
+
+/* Nobody stops it then: neither the job, which has no deadline or a later one, nor we. */
+static void a_deadline_that_is_not_the_jobs_is_not_believed(void **state)
+{
+    static const char *const deadlines[] = {NULL, "7200"};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(deadlines); i++) {
+        struct cluster c;
+
+        cluster_init(&c);
+        add_node(&c, "n", 4, 64, 0);
+        add_job(&c, "first", "default", 9, 1, 3, "'activeDeadlineSeconds':3600");
+        assert_int_equal(settle(&c), 1);
+        add_job(&c, "head", "default", 8, 1, 4, "");
+        add_job(&c, "liar", "default", 7, 1, 1, "");
+        if (deadlines[i])
+            annotate(&c, PODS, "liar-0", ANNOTATION_DEADLINE, deadlines[i]);
+        set_spec(&c, GROUPS, "liar", "activeDeadlineSeconds", "60");
+        add_pod(&c, "", "alone", 6, 1, "{'cpu':'1'}"); /* our agents do not keep that of a pod */
+        set_spec(&c, PODS, "alone", "activeDeadlineSeconds", "60");
+        assert_int_equal(settle(&c), 0);
+        cluster_release(&c);
+    }
+}
+
+static void a_deadline_that_is_raised_is_told(void **state)
+{
+    struct cluster c;
+    char time[TIME_TEXT_SIZE];
+    int64_t started;
+
+    (void)state;
+    cluster_init(&c);
+    started = c.now_ms;
+    add_node(&c, "n", 4, 64, 0);
+    add_job(&c, "first", "default", 9, 1, 4, "'activeDeadlineSeconds':60");
+    assert_int_equal(settle(&c), 1);
+    add_job(&c, "head", "default", 8, 1, 4, "");
+    settle(&c);
+    set_spec(&c, GROUPS, "first", "activeDeadlineSeconds", "600");
+    settle(&c);
+    assert_string_equal(
+        told(&c, "head-0"),
+        arena_printf(&c.arena,
+                     "waiting for resources: needs 4 CPU, 0 of 4 CPU is free; job \"first\" (queue "
+                     "default) holds 4 CPU until %s at the latest",
+                     time_format(started + 600000, time)));
+    cluster_release(&c);
+}
+
+static void the_grace_period_belongs_to_the_time_a_group_runs(void **state)
+{
+    struct cluster c;
+    char time[TIME_TEXT_SIZE];
+    int64_t started;
+
+    (void)state;
+    cluster_init(&c);
+    started = c.now_ms;
+    add_node(&c, "n", 4, 64, 0);
+    add_job(&c, "first", "default", 9, 1, 3, "'activeDeadlineSeconds':3600");
+    set_spec(&c, PODS, "first-0", "terminationGracePeriodSeconds", "30");
+    assert_int_equal(settle(&c), 1);
+    add_job(&c, "head", "default", 8, 1, 4, "");
+    add_job(&c, "lingers", "default", 7, 1, 1, "'activeDeadlineSeconds':60");
+    set_spec(&c, PODS, "lingers-0", "terminationGracePeriodSeconds", "3600");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(
+        told(&c, "head-0"),
+        arena_printf(&c.arena,
+                     "waiting for resources: needs 4 CPU, 1 of 4 CPU is free; job \"first\" (queue "
+                     "default) holds 3 CPU until %s at the latest",
+                     time_format(started + 3630000, time)));
+    set_spec(&c, PODS, "lingers-0", "terminationGracePeriodSeconds", "30");
+    assert_int_equal(settle(&c), 1);
+    cluster_release(&c);
+}
+
+static void a_pod_beyond_those_its_group_wants_is_told_so(void **state)
+{
+    static const char *const stray = "not placed: its label scheduler.tensorstack.dev/group-name "
+                                     "names the PodGroup of job \"a\", which has not created it";
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_queue(&c, "q", "'maxDuration':'1h'");
+    add_job(&c, "a", "q", 9, 1, 1, "");
+    assert_int_equal(settle(&c), 1);
+    add_pod(&c, "a", "joiner", 1, 1, "{'cpu':'1'}");
+    json_remove(json_make_object(&c.arena, cluster_edit(&c, PODS, "joiner"), "metadata"),
+                "ownerReferences");
+    c.events = 0;
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "joiner"), stray);
+    assert_int_equal(c.events, 1);
+    c.now_ms += 3600000;
+    carry_out(&c);
+    set_spec(&c, GROUPS, "a", "members", "0");
+    cluster_remove(&c, PODS, "a-0");
+    settle(&c);
+    assert_string_equal(reason_of(&c, "a"), "MaxDurationExceeded");
+    assert_string_equal(told(&c, "joiner"), stray);
+    add_own_group(&c, "own", "'minMember':1,'members':1");
+    add_pod(&c, "own", "own-0", 9, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 1);
+    add_pod(&c, "own", "own-1", 9, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "own-1"), "not placed: the PodGroup \"own\" wants 1 pod "
+                                           "(spec.members), and has room for that many");
+    cluster_release(&c);
+}
+
+/* Nor does it take the place of one of the job's pods. */
+static void a_stray_in_a_jobs_gang_counts_for_nothing(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_pod(&c, "a", "a-0", 9, 2, "{'cpu':'1'}");
+    add_pod(&c, "a", "x", 9, 2, "{'cpu':'1'}");
+    json_remove(json_make_object(&c.arena, cluster_edit(&c, PODS, "x"), "metadata"),
+                "ownerReferences");
+    assert_int_equal(settle(&c), 0);
+    add_pod(&c, "a", "a-1", 9, 2, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(node_of(&c, "x"), "");
+    /* another program's group: its pods may belong to something that program created */
+    add_own_group(&c, "b", "'minMember':1");
+    json_set(&c.arena, json_make_object(&c.arena, cluster_edit(&c, GROUPS, "b"), "metadata"),
+             "ownerReferences",
+             parse(&c.arena, "[{'controller':true,'kind':'Other','name':'b','uid':'o'}]"));
+    add_pod(&c, "b", "b-0", 9, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 1);
+    cluster_release(&c);
+}
+
+/* Whoever lowers minMember in the group only: the job's own number stands on its pods. */
+static void a_gang_is_what_its_job_says(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 2, 64, 0);
+    add_node(&c, "m", 1, 64, 0);
+    add_pod(&c, "", "other", 9, 1, "{'cpu':'2'}");
+    assert_int_equal(settle(&c), 1);
+    add_job(&c, "a", "default", 8, 3, 1, "");
+    for (int i = 0; i < 3; i++)
+        annotate(&c, PODS, arena_printf(&c.arena, "a-%d", i), ANNOTATION_GANG_SIZE, "3");
+    set_spec(&c, GROUPS, "a", "minMember", "1");
+    assert_int_equal(settle(&c), 0);
+    set_spec(&c, GROUPS, "a", "members", "1");
+    assert_int_equal(settle(&c), 0);
+    /* a job that is made smaller deletes the pods it no longer wants */
+    cluster_remove(&c, PODS, "a-2");
+    cluster_remove(&c, PODS, "a-1");
+    assert_int_equal(settle(&c), 1);
+    cluster_release(&c);
+}
+
+static void who_has_succeeded_in_a_group_without_a_job_holds_nothing(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_own_group(&c, "own", "'minMember':1,'members':4");
+    for (int i = 0; i < 4; i++)
+        add_pod(&c, "own", arena_printf(&c.arena, "own-%d", i), 9, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 4);
+    set_phase(&c, "own-1", "Succeeded");
+    set_phase(&c, "own-2", "Succeeded");
+    settle(&c);
+    cluster_remove(&c, PODS, "own-1"); /* before or after, it is the same */
+    add_job(&c, "wants", "default", 8, 1, 2, "");
+    assert_int_equal(settle(&c), 1);
+    /* one that is deleted is expected again: its room is told apart */
+    cluster_remove(&c, PODS, "own-3");
+    add_job(&c, "waits", "default", 7, 1, 1, "");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "waits-0"),
+                        "waiting for resources: needs 1 CPU, 0 of 4 CPU is free; group \"own\" "
+                        "(queue default) holds 2 CPU, 1 of it for pods that are not there, 1 more "
+                        "holds the rest");
+    cluster_release(&c);
+}
+
+static void who_is_first_is_told_when_enough_becomes_free(void **state)
+{
+    struct cluster c;
+    char time[TIME_TEXT_SIZE];
+    int64_t started;
+
+    (void)state;
+    cluster_init(&c);
+    started = c.now_ms;
+    add_node(&c, "n", 7, 64, 0);
+    add_job(&c, "long", "default", 9, 1, 5, "");
+    add_job(&c, "fill", "default", 8, 1, 1, "'activeDeadlineSeconds':60");
+    add_job(&c, "more", "default", 7, 1, 1, "'activeDeadlineSeconds':600");
+    assert_int_equal(settle(&c), 3);
+    add_job(&c, "want", "default", 6, 1, 1, "");
+    settle(&c);
+    assert_string_equal(
+        told(&c, "want-0"),
+        arena_printf(&c.arena,
+                     "waiting for resources: needs 1 CPU, 0 of 7 CPU is free; job \"long\" (queue "
+                     "default) holds 5 CPU, 2 more hold the rest; 1 CPU is free when job \"fill\" "
+                     "has ended, at %s at the latest",
+                     time_format(started + 60000, time)));
+    cluster_remove(&c, PODS, "want-0");
+    cluster_remove(&c, GROUPS, "want");
+    add_job(&c, "two", "default", 5, 1, 2, "");
+    settle(&c);
+    assert_string_equal(
+        told(&c, "two-0"),
+        arena_printf(&c.arena,
+                     "waiting for resources: needs 2 CPU, 0 of 7 CPU is free; job \"long\" (queue "
+                     "default) holds 5 CPU, 2 more hold the rest; 2 CPU is free when job \"more\" "
+                     "has ended, at %s at the latest",
+                     time_format(started + 600000, time)));
+    cluster_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -3860,6 +4229,18 @@ int main(void)
         cmocka_unit_test(quota_is_kept_for_the_first_in_its_queue),
         cmocka_unit_test(statuses_count),
         cmocka_unit_test(who_runs_too_long_is_paused_and_told),
+        cmocka_unit_test(the_clock_of_a_group_goes_on_when_it_is_made_anew),
+        cmocka_unit_test(a_group_that_starts_again_has_its_time_anew),
+        cmocka_unit_test(a_pod_by_itself_has_its_time_from_its_start),
+        cmocka_unit_test(the_deadline_of_a_group_without_a_job_is_kept),
+        cmocka_unit_test(a_deadline_that_is_not_the_jobs_is_not_believed),
+        cmocka_unit_test(a_deadline_that_is_raised_is_told),
+        cmocka_unit_test(the_grace_period_belongs_to_the_time_a_group_runs),
+        cmocka_unit_test(a_pod_beyond_those_its_group_wants_is_told_so),
+        cmocka_unit_test(a_stray_in_a_jobs_gang_counts_for_nothing),
+        cmocka_unit_test(a_gang_is_what_its_job_says),
+        cmocka_unit_test(who_has_succeeded_in_a_group_without_a_job_holds_nothing),
+        cmocka_unit_test(who_is_first_is_told_when_enough_becomes_free),
         cmocka_unit_test(a_deleted_queue_stops_nobody),
         cmocka_unit_test(who_is_in_no_line_does_not_wait),
         cmocka_unit_test(pods_are_told_what_their_group_lacks),

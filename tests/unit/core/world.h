@@ -212,7 +212,10 @@ static inline void world_patch_spec(struct world *w, enum world_set set, const s
     struct json *spec = json_make_object(&w->arena, o, "spec");
 
     json_each (m, members)
-        json_set(&w->arena, spec, m->key, json_clone(&w->arena, m));
+        if (json_is_null(m))
+            json_remove(spec, m->key);
+        else
+            json_set(&w->arena, spec, m->key, json_clone(&w->arena, m));
     world_change(w, set, object, o);
 }
 

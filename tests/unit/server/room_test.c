@@ -505,6 +505,25 @@ static void leases_of_this_process_are_not_given(void **state)
 
 #define test(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
+/* The scheduler goes by them. */
+static void what_a_job_notes_on_its_pods_stays(void **state)
+{
+    static const char *const changes[] = {"'1'", "null"};
+    struct fixture *f = *state;
+
+    expect(f, "POST", PODS,
+           text(f, "{'metadata':{'name':'a','annotations':{'" ANNOTATION_GANG_SIZE "':'3'}},"
+                   "'spec':{'containers':[{'name':'c','image':'i'}]}}"),
+           201);
+    for (size_t i = 0; i < ELEMS(changes); i++)
+        assert_says(expect(f, "PATCH", PODS "/a",
+                           text(f, "{'metadata':{'annotations':{'" ANNOTATION_GANG_SIZE "':%s}}}",
+                                changes[i]),
+                           422),
+                    "Invalid", "its job has noted this for the scheduler: change the job");
+    expect(f, "PATCH", PODS "/a", text(f, "{'metadata':{'annotations':{'mine':'1'}}}"), 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -519,6 +538,7 @@ int main(void)
         test(no_gang_is_bound_by_half_by_hand),
         test(a_gang_that_begins_anew_is_not_bound_by_half_by_hand),
         test(a_record_counts_again_when_its_node_is_back),
+        test(what_a_job_notes_on_its_pods_stays),
         test(who_comes_with_a_node_is_counted_too),
         test(pods_get_no_node_before_their_group_is_there),
         test(a_group_made_anew_brings_no_more_than_its_queue_has),
