@@ -14,6 +14,7 @@
 #include "cli/jobphase.h"
 #include "cli/logreader.h"
 #include "cli/words.h"
+#include "core/job.h"
 #include "runtime/line_match.h"
 
 struct logs_options {
@@ -54,38 +55,30 @@ struct subject {
 
 /* --- lookup --- */
 
-static int find_pod(struct session *s, const char *name, struct subject *subject)
-{
-    auto_err ignored = ERR_INIT;
-    struct json *pod = NULL;
-
-    if (session_get(s, &kind_pod, s->ns, name, &pod, &ignored))
-        return -ENOENT;
-    subject->pods.list = arena_alloc(s->arena, sizeof(*subject->pods.list));
-    if (!subject->pods.list)
-        return -ENOMEM;
-    subject->pods.list[subject->pods.len++].pod = pod;
-    subject->target = (struct follow_target){.kind = &kind_pod,
-                                             .ns = object_namespace(pod),
-                                             .name = object_name(pod),
-                                             .uid = object_uid(pod)};
-    return 0;
-}
-
 static int find_subject(struct session *s, const char *name, struct subject *ret, struct err *err)
 {
-    auto_err no_job = ERR_INIT;
+    struct json *found = NULL;
+    int r = session_find_object(s, name, &ret->target.kind, &found, err);
 
-    if (session_find_job(s, name, &ret->target.kind, &ret->job, &no_job)) {
-        if (no_job.reason == ERR_NOT_FOUND && find_pod(s, name, ret) == 0)
-            return 0;
-        err_move(err, &no_job);
-        return -ENOENT;
+    if (r)
+        return r;
+    ret->target.ns = object_namespace(found);
+    ret->target.name = object_name(found);
+    ret->target.uid = object_uid(found);
+    if (ret->target.kind == &kind_pod) {
+        ret->pods.list = arena_alloc(s->arena, sizeof(*ret->pods.list));
+        if (!ret->pods.list)
+            return err_set(err, ERR_INTERNAL, "out of memory");
+        ret->pods.list[ret->pods.len++].pod = found;
+        return 0;
     }
-    ret->target.ns = object_namespace(ret->job);
-    ret->target.name = object_name(ret->job);
-    ret->target.uid = object_uid(ret->job);
-    return job_pods_find(s, ret->job, &ret->pods, err);
+    if (!job_is_kind(ret->target.kind)) {
+        err_set(err, ERR_BAD_REQUEST, words("a %s has no log"), ret->target.kind->singular);
+        err_hint(err, words("jobs and pods have one"));
+        return -EINVAL;
+    }
+    ret->job = found;
+    return job_pods_find(s, found, &ret->pods, err);
 }
 
 /* --- printing existing logs --- */

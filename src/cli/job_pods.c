@@ -1,9 +1,13 @@
 #include "cli/job_pods.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/object.h"
+#include "cli/columns.h"
+#include "cli/follow.h"
+#include "core/exit_words.h"
 
 /* Maximum number of replicas considered. */
 #define PODS_LIMIT 8192
@@ -126,4 +130,66 @@ int job_pods_find(struct session *s, const struct json *job, struct job_pods *re
 bool job_pod_is_gone(const struct json *pod)
 {
     return json_string_is(json_at(pod, "status", "phase"), POD_GONE);
+}
+
+/* "exit code 137: killed ..." of a failed run; NULL: it succeeded or has not ended. */
+static const char *failure(struct arena *a, const struct json *state)
+{
+    const struct json *end = json_get(state, "terminated");
+    const char *message = json_get_string(end, "message", "");
+    int code = (int)json_get_int(end, "exitCode", 0);
+    const char *meaning = exit_words(code, json_get_string(end, "reason", ""), *message);
+
+    if (code == 0)
+        return NULL;
+    return arena_printf(a, "exit code %d%s%s%s%s%s", code, meaning ? " (" : "",
+                        meaning ? meaning : "", meaning ? ")" : "", *message ? ": " : "", message);
+}
+
+static const char *container_why(struct arena *a, const struct json *status)
+{
+    const struct json *waiting = json_at(status, "state", "waiting");
+    const char *failed = failure(a, json_get(status, "state")), *before;
+
+    if (failed)
+        return failed;
+    if (waiting)
+        return json_get_string(waiting, "message", json_get_string(waiting, "reason", ""));
+    before = failure(a, json_get(status, "lastState"));
+    return before ? arena_printf(a, "before: %s", before) : "";
+}
+
+const char *job_pod_why(struct arena *a, const struct json *pod)
+{
+    const char *why = json_string(json_at(pod, "status", "message"), "");
+
+    json_each (status, json_at(pod, "status", "containerStatuses"))
+        if (!why || !*why)
+            why = container_why(a, status);
+    if ((!why || !*why) && json_string_is(json_at(pod, "status", "phase"), "Pending"))
+        why = json_get_string(object_condition(pod, "PodScheduled"), "message", "");
+    return why ? why : "";
+}
+
+void job_pods_write(struct arena *a, const struct job_pods *pods, size_t width, struct buf *out)
+{
+    static const char *const header[] = {"REPLICA", "PHASE", "RESTARTS", "NODE", "POD", "WHY"};
+    struct columns table;
+
+    columns_init(&table, header, ELEMS(header));
+    for (size_t i = 0; i < pods->len; i++) {
+        const struct json *pod = pods->list[i].pod;
+        int64_t restarts = 0;
+
+        json_each (c, json_at(pod, "status", "containerStatuses"))
+            restarts += json_get_int(c, "restartCount", 0);
+        columns_add(&table, follow_label(a, pod, NULL));
+        columns_add(&table, json_string(json_at(pod, "status", "phase"), ""));
+        columns_addf(&table, "%" PRId64, restarts);
+        columns_add(&table, json_string(json_at(pod, "spec", "nodeName"), ""));
+        columns_add(&table, object_name(pod));
+        columns_add(&table, job_pod_why(a, pod));
+    }
+    columns_write(&table, width, out);
+    columns_release(&table);
 }

@@ -41,7 +41,10 @@ const struct words_pair words_chinese[] = {
     {"Write everything about a job into one HTML file, for a bug report",
      "把任务的全部信息写入一个 HTML 文件，用于报告问题"},
     {"Stop the replicas of jobs; the jobs and their logs stay", "停止任务的副本；任务和日志保留"},
-    {"Resume stopped jobs, with new replicas", "让已停止的任务以新的副本继续"},
+    {"Pause jobs: the same as stop", "暂停任务：与 stop 相同"},
+    {"Resume stopped or paused jobs, with new replicas", "让已停止或暂停的任务以新的副本继续"},
+    {"Describe an object: its state, why, replicas and events",
+     "描述一个对象：状态、原因、副本和事件"},
     {"Change the number of replicas of an elastic job", "改变弹性任务的副本数"},
     {"Run a job again, as a new one, and follow it", "把任务作为新任务再运行一次并跟踪"},
     {"Remove jobs: their replicas are stopped, files they wrote stay",
@@ -136,7 +139,7 @@ const struct words_pair words_chinese[] = {
      "回来查看：muster logs -f %s   停止：muster rm %s"},
     {"follow it with: muster logs -f %s", "跟踪日志：muster logs -f %s"},
     {"nothing was created", "没有创建任何对象"},
-    {"let %s go on with: muster resume %s", "让 %s 继续：muster resume %s"},
+    {"resume with: muster resume %s", "继续：muster resume %s"},
     {"it goes on; come back with: muster logs -f %s", "任务继续运行；回来查看：muster logs -f %s"},
     {"not yet after %s; 'muster ps' says why", "等待 %s 后仍未达到；'muster ps' 说明原因"},
     {"--timeout wants a time like 30s or 2h, not '%s'",
@@ -392,9 +395,25 @@ const struct words_pair words_chinese[] = {
      "不需要 TensorBoard。事件文件依次在任务的 spec.tensorboardSpec、注解 muster.dev/log-dir\n"
      "和工作目录之下查找；对于 TensorBoard，则在它显示的目录中查找。--open 打开页面。\n"},
     {"Refreshes until Ctrl-C on a terminal; prints once into a pipe. Percentages are of\n"
-     "what the node offers, and of a replica's limits.\n",
+     "what the node offers, and of a replica's limits. -o json, yaml, name and jsonpath\n"
+     "print the NodeMetrics and PodMetrics once.\n",
      "在终端上持续刷新，直到 Ctrl-C；在管道中只打印一次。百分比相对于节点可分配的资源和副本的\n"
-     "限制。\n"},
+     "限制。-o json、yaml、name 和 jsonpath 只打印一次 NodeMetrics 和 PodMetrics。\n"},
+    {"A bare name is that of a job, else of a pod. -o wide does not cut long lines; -o\n"
+     "json and yaml print the objects themselves.\n",
+     "只写名称时指任务，没有则指 Pod。-o wide 不截断长行；-o json 和 yaml 打印对象本身。\n"},
+    {"its output: muster logs %s   run it again: muster rerun %s",
+     "输出：muster logs %s   再次运行：muster rerun %s"},
+    {"its output: muster logs %s   its curves: muster board %s",
+     "输出：muster logs %s   曲线：muster board %s"},
+    {"'%s' has no running replica%s%s", "'%s' 没有正在运行的副本%s%s"},
+    {"'muster describe %s' says why", "'muster describe %s' 说明原因"},
+    {"no jobs%s in namespace %s to %s", "没有任务%s（命名空间 %s）可以 %s"},
+    {"a %s has no log", "%s 没有日志"},
+    {"-n chooses the namespace", "-n 选择命名空间"},
+    {"jobs and pods have one", "任务和 Pod 有日志"},
+    {"did you mean %s?", "是不是 %s？"},
+    {"'muster explain' lists the kinds", "'muster explain' 列出全部类型"},
     {"Arrows select, Enter opens a job and a replica's log, Esc goes back, s stops, r\n"
      "resumes, d removes (each asks first), q quits.\n",
      "方向键选择，Enter 进入任务和副本的日志，Esc 返回，s 停止，r 恢复，d 删除（都会先询问），\n"
@@ -425,6 +444,7 @@ const struct words_pair words_chinese[] = {
     {"delete: even if there are jobs in it", "delete：即使其中还有任务"},
     {"only print what would be removed", "只打印将被删除的任务"},
     {"only print what would be stopped", "只打印将被停止的任务"},
+    {"only print what would be paused", "只打印将被暂停的任务"},
     {"only print what would be resumed", "只打印将被恢复的任务"},
     {"jobs with these labels, in the same plots: muster.dev/sweep=x",
      "带有这些标签的任务，画在同一幅图中：muster.dev/sweep=x"},
