@@ -23,7 +23,7 @@
 #include "loop/file.h"
 #include "runtime/podfolder.h"
 
-#define ACCOUNT_VOLUME "kube-api-access" /* no user's: it is not in spec.volumes */
+#define ACCOUNT_VOLUME "kube-api-access" /* not a user's: it is not in spec.volumes */
 
 struct volume {
     const char *name;

@@ -64,7 +64,7 @@
 #define DEFAULT_QUEUE "default"
 /* Namespace of the Leases that nodes in processes of their own renew. */
 #define NODE_LEASES "kube-node-lease"
-/* Leases of which one process at a time holds each, and acts. */
+/* Leader election leases. */
 #define LEADER_NAMESPACE "kube-system"
 #define LEASE_CONTROLLER "muster-controller"
 #define LEASE_SCHEDULER "muster-scheduler"

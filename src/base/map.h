@@ -18,7 +18,7 @@ struct map_node {
     uint32_t priority, size; /* size: of the subtree, itself included */
     void *value;
     uint32_t key_len;
-    char key[]; /* NUL-terminated besides */
+    char key[]; /* also NUL-terminated */
 };
 
 struct map {

@@ -95,7 +95,7 @@ struct entry {
     const struct json *object;
     const char *queue, *why;
     enum standing state;
-    const char *word; /* of its state, when it does not wait */
+    const char *word; /* of its state, unless it waits */
     int64_t place;    /* in the line of all queues; 0: in none, or a pod by itself */
     int64_t priority, members;
     int64_t since_ms; /* waiting since; otherwise its creation */

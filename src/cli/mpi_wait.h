@@ -15,12 +15,12 @@ struct mpi_wait {
     size_t workers_len;
     int64_t timeout_seconds;
     bool by_ssh;       /* the right to pods/exec is not needed */
-    struct talk *talk; /* what is in the way is said at once, once */
+    struct talk *talk; /* obstacles are reported at once, once */
 };
 
 /* What was learned about the ready workers. */
 struct mpi_workers {
-    bool one_machine;       /* they share a network that is only this machine's own */
+    bool one_machine;       /* they share this machine's own network */
     const char *container;  /* to start MPI in, in the arena; NULL: the only one */
     const char **addresses; /* of each, in the order of their names */
 };

@@ -60,7 +60,7 @@ static bool is_option(const char *line, const char *at)
            (at - 1 == line || at[-2] == '-' || isspace((unsigned char)at[-2]));
 }
 
-/* Where the word stands, as a word of its own or with "s" behind. */
+/* The position after the word, which stands alone or with a plural "s". */
 static const char *after_word(const char *line, const char *word)
 {
     size_t len = strlen(word);

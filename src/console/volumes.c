@@ -33,7 +33,7 @@ struct op {
     struct stream stream; /* for a file, once answered */
     struct volumes *volumes;
     struct op *prev, *next;
-    struct httpd_request *http; /* NULL once it is answered */
+    struct httpd_request *http; /* NULL once answered */
     const char *caller;         /* whose part of VOLUMES_AT_ONCE it is (base/share.h) */
     enum op_kind kind;
     bool replaces;
@@ -240,7 +240,7 @@ static void work(void *arg)
     fs_user_restore(&saved);
 }
 
-/* --- a file that is read ---------------------------------------------------------------------- */
+/* --- reading a file --------------------------------------------------------------------------- */
 
 static ssize_t read_file(struct stream *s, char *out, size_t cap)
 {

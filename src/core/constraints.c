@@ -332,7 +332,7 @@ const char *constraints_used_up(struct ledger *l, const struct member *m, const 
     return used_up(&a, n);
 }
 
-/* But for its taints, and for pods. */
+/* Ignores taints and other pods. */
 static bool node_suits(const struct json *pod_spec, const struct json *node)
 {
     const struct json *wanted = json_get(pod_spec, "nodeSelector");

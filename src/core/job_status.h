@@ -17,7 +17,7 @@ const char *job_ending_reason(enum job_ending ending); /* DeadlineExceeded ... *
 const char *job_failure_text(const struct job_view *v);
 /* status.failure: the same for programs. NULL when what is explained is no failure of a replica. */
 struct json *job_failure_data(const struct job_view *v);
-/* The group that preempted it; "" for none. */
+/* The group that preempted it, or "". */
 const char *job_preempted_text(const struct job_view *v);
 
 /* Sets status.conditions, starting from the existing ones (job_conditions.c). */

@@ -9,8 +9,8 @@ enum room {
     ROOM_FREE,    /* not held, and not missed by a group ahead in line */
     ROOM_IN_TIME, /* also what is claimed for after ledger.ends_ms */
     ROOM_UNHELD,  /* not held */
-    ROOM_TO_COME, /* that, what is ending, and what victims would leave; less claims */
-    ROOM_CLAIM,   /* all there is, less claims; nodes that miss least come first */
+    ROOM_TO_COME, /* also what is ending and what victims would free; without claims */
+    ROOM_CLAIM,   /* everything without claims; nodes that lack least first */
     ROOM_EMPTY,   /* all nodes, as if the group had them to itself */
 };
 
@@ -61,7 +61,7 @@ const struct json *constraints_taint(struct ledger *l, const struct member *m,
 /* The extended resource of which other pods leave the pod too little there; NULL: none. */
 const char *constraints_used_up(struct ledger *l, const struct member *m,
                                 const struct node_room *n);
-/* How much the pod would like to run there, by each kind of preference, in numbers of that kind. */
+/* The pod's preference for the node, by kind, each on its own scale. */
 void constraints_like(struct ledger *l, const struct member *m, const struct node_room *n,
                       int64_t ret[LIKINGS]);
 /* A NodeSelector, as in affinities and volumes; NULL: any node. */

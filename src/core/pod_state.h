@@ -47,7 +47,7 @@ const char *pod_failure_text(struct arena *a, const char *pod_name, const struct
 /* The same for programs: replica, exitCode, container, reason, message; what is not known is left
  * out. */
 struct json *pod_failure_data(struct arena *a, const char *pod_name, const struct pod_state *s);
-/* Why a pod that should run does not: "" in both when nothing is known. */
+/* Why a pod that should run does not; both "" when unknown. */
 void pod_waiting_for(const struct json *pod, const char **ret_reason, const char **ret_message);
 
 #endif

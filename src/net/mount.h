@@ -31,8 +31,8 @@ struct mount_request {
     /* Only until the request is answered. */
     int (*pod_user)(const struct mount_request *r, const char *ns, struct mount_user *ret,
                     struct err *err);
-    uint64_t session; /* of the browser that asks (net/sessions.h); 0: none */
-    const char *user; /* whose part it takes of what has a ceiling; "" for the owner's */
+    uint64_t session; /* the browser's (net/sessions.h); 0: none */
+    const char *user; /* whose share of limited resources it uses; "" for the owner */
 };
 
 /* Must answer http once, now or later. r is valid until then where its functions are. */

@@ -112,7 +112,7 @@ struct probe_start {
     int64_t port;
     const char *path;      /* PROBE_HTTP: as a request line has it */
     const char *headers;   /* PROBE_HTTP: whole lines, Host included, each with its CRLF */
-    int64_t delay_seconds; /* PROBE_SLEEP: that is all */
+    int64_t delay_seconds; /* PROBE_SLEEP uses nothing else */
     int64_t period_seconds, timeout_seconds;
     int64_t success_threshold, failure_threshold;
     int64_t grace_seconds; /* for ending the container on failure; -1: the pod's */

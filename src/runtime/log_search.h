@@ -16,7 +16,7 @@ struct log_searches {
     struct loop *loop;
     struct log_search *open[LOG_SEARCHES_LIMIT]; /* NULL: a free place */
     size_t running;
-    struct log_search *waiting; /* the newest first */
+    struct log_search *waiting; /* newest first */
     struct log_search *working;
 };
 

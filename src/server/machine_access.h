@@ -26,7 +26,8 @@ int machine_access_check(struct server_request *r, const struct json *old, struc
  * says itself. */
 int machine_access_pod_user(struct server_request *r, struct namespace_user *ret,
                             struct err *err) must_check;
-/* 403 for a caller that would be in this pod whom he may not be: a command in it, its token. */
+/* 403 if entering this pod, by a command or its token, would make the caller a user it may not
+ * be. */
 int machine_access_enter(struct server_request *r, const struct json *pod,
                          struct err *err) must_check;
 
