@@ -40,7 +40,8 @@ struct agent {
     struct map works;    /* "namespace/name/uid" -> pod_work */
     struct map departed; /* UIDs of pods only this machine has, not processed yet */
     struct clock_timer *next_departed;
-    struct clock_timer *again; /* something was missed for lack of memory: all is looked at anew */
+    struct clock_timer
+        *again; /* an event was missed for lack of memory: every pod is looked at again */
     struct pod_work *awaiting; /* waiting for a Service or for room */
     uint64_t said[1024];       /* hashes of the names of events sent last; a ring */
     size_t said_next;

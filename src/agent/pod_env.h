@@ -42,7 +42,7 @@ struct pod_machine {
     const char *hidden;       /* the daemon's own folder, if it must be hidden from containers */
     const char *host_address; /* replaces Service names where pods cannot resolve them; NULL: they
                                * can */
-    const char *address;      /* of its pods, which share its network */
+    const char *address;      /* of its pods: they share its network */
     bool has_gpus;
     struct identity_machine users;
     const char *exe;            /* MUSTER_EXE, or NULL */

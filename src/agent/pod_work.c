@@ -206,7 +206,7 @@ static void on_status(void *arg, const struct json *object, const struct err *er
     }
 }
 
-/* Of its pods, which share the machine's network: where others reach the node. */
+/* Where other machines reach the node, and its pods, which share its network. */
 static const char *address_of(const struct agent *a)
 {
     return a->door_host ? a->door_host : HOST_ADDRESS;

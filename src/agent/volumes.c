@@ -191,7 +191,8 @@ static int prepare_source(struct preparation *p, const struct json *volume, stru
                    other);
 }
 
-/* A claim bound by the cluster. Whoever may create PersistentVolumes decides what they refer to. */
+/* A claim bound by the cluster. Users who may create PersistentVolumes decide what they refer to.
+ */
 static int prepare_bound_claim(struct preparation *p, const struct json *claim, const char *name,
                                struct volume *v, struct err *err)
 {

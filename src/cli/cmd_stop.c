@@ -56,17 +56,14 @@ static enum exit_code run_resume(struct cli *cli, const void *values, const stru
                            job_choice_set_paused, &paused);
 }
 
-static const char stop_help[] =
-    "The job is paused (spec.runMode.pause.enabled) and gives up its resources. 'muster\n"
-    "resume' creates its replicas again, 'muster rm' removes it.\n";
-
 const struct command command_stop = {
     .name = "stop",
     .args = "JOB...",
     .summary = "Stop the replicas of jobs; the jobs and their logs stay",
     .examples = "  muster stop mnist\n"
                 "  muster stop --selector team=nlp --yes\n",
-    .help = stop_help,
+    .help = "The job is paused (spec.runMode.pause.enabled) and gives up its resources. 'muster\n"
+            "resume' creates its replicas again, 'muster rm' removes it.\n",
     .options = stop_options,
     .options_size = sizeof(struct stop_options),
     .max_args = ARGS_LIMIT,
@@ -79,7 +76,6 @@ const struct command command_pause = {
     .summary = "Pause jobs: the same as stop",
     .examples = "  muster pause mnist\n"
                 "  muster pause --all --yes\n",
-    .help = stop_help,
     .options = pause_options,
     .options_size = sizeof(struct stop_options),
     .max_args = ARGS_LIMIT,

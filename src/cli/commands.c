@@ -99,7 +99,7 @@ void command_print_help(const struct command *c, struct buf *out)
     if (c->examples)
         buf_addf(out, "%s\n", c->examples);
     if (c->help)
-        buf_addf(out, "%s\n", words(c->help));
+        buf_addf(out, "%s\n", words_of_help(c->name, c->help));
     buf_adds(out, words("Options:\n"));
     options_help(c->options, out);
 }

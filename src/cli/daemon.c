@@ -38,7 +38,7 @@
 #define SPARE_BYTES (1024 * 1024)
 #define REST_MS 5000 /* without a write */
 #define MUCH_UNUSED_BYTES (64u * 1024u * 1024u)
-#define UNUSED_BYTES (1024u * 1024u) /* that are worth giving back */
+#define UNUSED_BYTES (1024u * 1024u) /* worth returning to the kernel */
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -329,8 +329,8 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
     return r;
 }
 
-/* Where there was no memory something may not have been heard or done. The controllers begin anew,
- * as after a restart, which they are made for; the node looks at its pods once more. */
+/* After an allocation failure, an event may have been missed or a step skipped. The controllers
+ * start over, as after a restart; the node looks at its pods again. */
 static void make_up_for_shortage(struct daemon *d)
 {
     unsigned shortages = memory_shortages();

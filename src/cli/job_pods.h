@@ -19,7 +19,7 @@ int job_pods_find(struct session *s, const struct json *job, struct job_pods *re
                   struct err *err) must_check;
 /* As a table; width as for columns_write. */
 void job_pods_write(struct arena *a, const struct job_pods *pods, size_t width, struct buf *out);
-/* Why a pod waits, failed or was restarted, in the arena; "" when there is nothing to say. */
+/* Why a pod waits, failed or was restarted, in the arena; "" if unknown. */
 const char *job_pod_why(struct arena *a, const struct json *pod);
 bool job_pod_is_gone(const struct json *pod);
 

@@ -80,7 +80,7 @@ int session_list_jobs(struct session *s, const char *ns, const char *labels, str
 /* "mpijob", "mpijobs", "MPIJob" or a short name, as in kubectl; optionally followed by a group. */
 bool session_kind_is_called(const struct kind *k, const char *word, size_t len);
 
-/* The kind of that name, or of job what `muster run` creates; NULL: unknown, with a suggestion. */
+/* The kind of that name; job is the one `muster run` creates. NULL: unknown, with a suggestion. */
 const struct kind *session_find_kind(const char *word, size_t len, struct err *err) must_check;
 
 /* Finds a job by NAME among all job kinds, or by KIND/NAME. An ambiguous name is an error; not

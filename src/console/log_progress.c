@@ -53,7 +53,7 @@ static bool read_pair(const char *at, int64_t *count, int64_t *total)
     return true;
 }
 
-/* --steps 100, -epoch 3: what a program was called with, not how far it is. */
+/* --steps 100, -epoch 3: arguments of the program, not its progress. */
 static bool is_option(const char *line, const char *at)
 {
     return at > line && at[-1] == '-' &&

@@ -34,12 +34,12 @@ struct op {
     struct volumes *volumes;
     struct op *prev, *next;
     struct httpd_request *http; /* NULL once answered */
-    const char *caller;         /* whose part of VOLUMES_AT_ONCE it is (base/share.h) */
+    const char *caller;         /* whose share of VOLUMES_AT_ONCE it uses (base/share.h) */
     enum op_kind kind;
     bool replaces;
     struct arena arena;
     const char *ns, *claim, *path, *folder;
-    struct mount_user user; /* whose rights the files are used with */
+    struct mount_user user; /* whose permissions apply to the files */
 
     bool working, closed; /* on a pool thread; and no longer wanted */
     int rc;
@@ -199,7 +199,7 @@ static void work_put(struct op *op)
     op->block_len = 0;
 }
 
-/* The folder itself may be below one that only the daemon enters. */
+/* The folder itself may be below one that only the daemon can enter. */
 static int open_folder(struct op *op)
 {
     if (op->folder_fd < 0)

@@ -316,7 +316,7 @@ static int64_t held_there(const void *arg, const char *resource)
     return sum;
 }
 
-/* Which extended resource is used up there; NULL: there is enough of each. */
+/* The extended resource that is exhausted there; NULL: none. */
 static const char *used_up(const struct asking *a, const struct node_room *n)
 {
     const struct place p = {a, n};

@@ -45,7 +45,7 @@ struct node_log_search {
     bool back;        /* before `from` (default: the end), nearest first */
     bool count;       /* continue past the last returned line, counting */
     int64_t lines;    /* returned at most */
-    const char *user; /* whose part of the searches it takes (base/share.h); NULL: the owner's */
+    const char *user; /* whose share of the searches it uses (base/share.h); NULL: the owner's */
 };
 
 #define NODE_LOG_LINES_LIMIT 10000

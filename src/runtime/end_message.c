@@ -19,7 +19,7 @@ void end_message_clear(const struct container_start *c)
         return; /* then an old message may be shown, which is no reason not to start */
 }
 
-/* C0 but for line ends and tabs, DEL, and C1, which a terminal obeys as well. */
+/* C0 except line ends and tabs, DEL, and C1, which terminals interpret too. */
 static bool is_control(const char *text, size_t n)
 {
     const unsigned char *c = (const unsigned char *)text;
@@ -29,7 +29,7 @@ static bool is_control(const char *text, size_t n)
     return n == 2 && c[0] == 0xc2 && c[1] < 0xa0;
 }
 
-/* Control characters go, and so does white space at the end. */
+/* Removes control characters and trailing white space. */
 static const char *clean(const char *text, size_t left, struct arena *a)
 {
     char *out = arena_alloc(a, left * strlen(REPLACEMENT) + 1);

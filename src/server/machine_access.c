@@ -182,7 +182,7 @@ static bool is_figure(const struct json *v)
            json_is(v, JSON_BOOL);
 }
 
-/* {pause: {enabled: true}} where there was nothing is a switch too. */
+/* Adding {pause: {enabled: true}} also counts as flipping a switch. */
 static bool has_only_figures(const struct json *v)
 {
     if (!json_is(v, JSON_OBJECT))

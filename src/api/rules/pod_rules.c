@@ -263,7 +263,7 @@ static const char *header_problem(const char *name)
     return NULL;
 }
 
-/* The request is written from these: no line of it may end inside a value. */
+/* These become part of the request, so they must not contain line ends. */
 static void check_request(const struct json *http, const struct field_path *at, struct err *err)
 {
     const struct field_path *headers = PATH_MEMBER(at, "httpHeaders");

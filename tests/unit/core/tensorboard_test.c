@@ -303,7 +303,7 @@ static void both_times_can_be_chosen_or_left_out(void **state)
     assert_string_equal(world_condition(&w, "Idle", "status"), "False");
     w.now_ms += 480 * HOUR;
     world_settle(&w);
-    assert_string_equal(world_condition(&w, "Idle", "message"), "Nobody has used it for 120m.");
+    assert_string_equal(world_condition(&w, "Idle", "message"), "It has not been used for 120m.");
     assert_string_equal(world_phase(&w), "Running");
     w.idle.reclaim_ms = 3 * HOUR;
     world_settle(&w);
