@@ -277,6 +277,12 @@ static int draw(void *arg, struct live *live, struct err *err)
     r = print_metrics(t, node_metrics, pod_metrics, err);
     if (r)
         return r < 0 ? r : 0;
+    if (!live && json_len(json_get(node_metrics, "items")) == 0 &&
+        json_len(json_get(pod_metrics, "items")) == 0) {
+        talk_note(&t->cli->talk,
+                  "nothing has been measured yet; usage is sampled every two seconds");
+        return 0;
+    }
     if (live)
         buf_adds(&out, "\033[H\033[J");
     if (sees_nodes) {

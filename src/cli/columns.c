@@ -141,6 +141,15 @@ static size_t columns_shown(const struct columns *c, size_t width)
     return shown;
 }
 
+size_t columns_lost(const struct columns *c, size_t width)
+{
+    size_t needed = 0;
+
+    for (size_t i = 0; i < c->per_row; i++)
+        needed += c->widths[i] + (i ? GAP : 0);
+    return width && needed > width ? needed - width : 0;
+}
+
 static void write_cut(struct buf *out, const char *cell, size_t room)
 {
     if (width_of(cell) <= room) {

@@ -6,16 +6,18 @@ const struct words_pair words_chinese[] = {
     {"error: ", "错误："},
     {"  hint: ", "  提示："},
     {"warning: ", "警告："},
-    {"muster runs distributed training jobs on this machine.\n"
-     "\n"
-     "  muster up --detach           start it\n"
-     "  muster run job.yaml          run a job and follow its replicas\n"
-     "  muster ps                    jobs, and why they are not running\n"
-     "\n"
+    {"muster runs distributed training jobs on this machine.\n\n"
+     "  muster run --workers 2 -- python train.py   run a program as a job\n"
+     "  muster run job.yaml                         or the jobs of a manifest\n"
+     "  muster ps                                   list jobs, and why they wait\n"
+     "  muster console                              open the web console\n\n"
      "Commands:\n",
-     "muster 在这台机器上运行分布式训练任务。\n\n  muster up --detach           启动\n  muster run "
-     "job.yaml          运行一个任务并跟踪它的副本\n  muster ps                    "
-     "列出任务，以及它们为什么没有运行\n\n命令：\n"},
+     "muster 在这台机器上运行分布式训练任务。\n\n"
+     "  muster run --workers 2 -- python train.py   把程序作为任务运行\n"
+     "  muster run job.yaml                         或运行清单中的任务\n"
+     "  muster ps                                   列出任务，以及等待的原因\n"
+     "  muster console                              打开网页控制台\n\n"
+     "命令：\n"},
     {"\n`muster help COMMAND` or `muster COMMAND -h` says more; `muster help exit-codes` lists "
      "exit codes.\n",
      "\n用 `muster help COMMAND` 或 `muster COMMAND -h` 查看详细说明；`muster help exit-codes` "
@@ -373,6 +375,15 @@ const struct words_pair words_chinese[] = {
     {"'%s' has no running replica%s%s", "'%s' 没有正在运行的副本%s%s"},
     {"'muster describe %s' says why", "'muster describe %s' 说明原因"},
     {"no jobs%s in namespace %s to %s", "没有任务%s（命名空间 %s）可以 %s"},
+    {"%lld of %lld replicas failed without failing the job: muster describe %s",
+     "%lld 个副本失败（共 %lld 个），任务未因此失败：muster describe %s"},
+    {"nothing has been measured yet; usage is sampled every two seconds",
+     "还没有测量结果；用量每两秒采样一次"},
+    {"succeed", "成功"},
+    {"become %s", "到达 %s"},
+    {"waiting: %s", "等待：%s"},
+    {"running %lld/%lld", "运行中 %lld/%lld"},
+    {"restart %lld of %lld%s%s", "第 %lld 次重启（最多 %lld 次）%s%s"},
     {"a %s has no log", "%s 没有日志"},
     {"-n chooses the namespace", "-n 选择命名空间"},
     {"jobs and pods have one", "任务和 Pod 有日志"},
@@ -449,7 +460,7 @@ const struct words_pair words_chinese[] = {
      "系统服务已启动：使用 --dir %s，或 export MUSTER_HOME=%s"},
     {"look around: muster logs %s   muster board %s   muster console",
      "接下来：muster logs %s   muster board %s   muster console"},
-    {"find out more: muster logs %s   muster events %s   muster export %s",
-     "进一步查看：muster logs %s   muster events %s   muster export %s"},
+    {"find out more: muster logs %s   muster describe %s   muster export %s",
+     "进一步查看：muster logs %s   muster describe %s   muster export %s"},
     {NULL, NULL},
 };

@@ -201,7 +201,7 @@ class Acting(Commands):
         self.assertEqual((done.returncode, done.stderr), (0, "  hint: its output: muster logs torn   run it again: muster rerun torn\n"))
         facts = dict(re.findall(r"^(\w[\w ]*):  +(.*)$", done.stdout, re.M))
         self.assertEqual((facts["Name"], facts["Kind"], facts["Phase"], facts["Restarts"]), ("torn", "PyTorchTrainingJob", "Failed", "0 of 3"))
-        self.assertEqual(facts["Why"], self.daemon.get_job("torn")["status"]["message"])
+        self.assertEqual("PyTorchTrainingJob torn has failed: " + facts["Why"], self.daemon.get_job("torn")["status"]["message"])
         self.assertRegex(done.stdout, r"\nworker +2 +Never +cpu=10m,memory=8Mi +sh -c 'exit \$\(\(RANK \+ 3\)\)'\n")
         self.assertRegex(done.stdout, r"\nworker-\d +Failed +0 +\S+ +torn-\w+-worker-\d +exit code [34]\n")
         self.assertRegex(done.stdout, r"\n\S+ +1 +Warning +ReplicaFailed +torn ")
@@ -281,6 +281,14 @@ class Acting(Commands):
         self.check(["scale", "grows", "many"], 2, "", "error: 'many' is not a number of replicas\n  hint: muster scale grows 4\n")
         self.sleeper("fixed")
         self.assertIn("job 'fixed' is not elastic", self.daemon.cli("scale", "fixed", "2").stderr)
+
+    def test_a_failed_replica_of_a_job_that_succeeds_is_reported(self):
+        self.daemon.cli("run", "-d", "--name", "half", "--workers", "2", "--", "sh", "-c", "until [ $RANK = 1 -o -e gone ]; do sleep 0.01; done; exit $RANK", cwd=self.daemon.folder)
+        self.daemon.wait_for(harness.JOBS.format(ns="default"), lambda jobs: jobs["half"].get("status", {}).get("aggregate", {}).get("failed"), "a failed replica")
+        self.write("gone", "")
+        done = self.daemon.cli("wait", "half")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("warning: 1 of 2 replicas failed without failing the job: muster describe half\n", done.stderr)
 
     def test_rerun(self):
         first = self.daemon.cli("run", "--name", "once", "--label", "a=b", "--", "sh", "-c", "echo $PWD")
