@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What each command prints, word for word: into a pipe, on terminals of 80 and 200 columns, in English and in Chinese.
 
-transcripts.txt holds them; variants that print the same are one entry. `transcripts_test.py --write` writes it anew: read
+transcripts.txt holds them; variants that print the same are one entry. `transcripts_test.py --write` rewrites it: read
 the difference before you commit it. Times, numbers that vary and the widths they lead to are replaced.
 """
 import os

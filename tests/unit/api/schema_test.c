@@ -148,7 +148,7 @@ static const char *rule_of(const struct json *schema, const char *field)
     return "";
 }
 
-/* Elsewhere nobody calls validate(): the definition says what may not change. */
+/* Other servers do not call validate(): the definition says what may not change. */
 static void the_crd_says_what_may_not_change(void **state)
 {
     const struct json *version = json_index(
