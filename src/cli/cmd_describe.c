@@ -39,6 +39,7 @@ struct description {
     struct session *session;
     const struct kind *kind;
     struct json *object;
+    bool wide;
     size_t width; /* 0: unlimited */
     int64_t now_ms;
     struct buf out;
@@ -87,20 +88,32 @@ static void map_fact(struct description *d, const char *label, const struct json
 }
 
 /* As it would be typed into a shell. */
+static void add_word(struct buf *line, const char *word)
+{
+    bool plain = *word && !word[strcspn(word, " \t\n\"'$`\\;&|<>()*?[]#~{}!")];
+
+    buf_adds(line, line->len ? " " : "");
+    buf_adds(line, plain ? "" : "'");
+    for (; *word; word++)
+        if (*word == '\'')
+            buf_adds(line, "'\\''");
+        else
+            buf_addc(line, *word);
+    buf_adds(line, plain ? "" : "'");
+}
+
 static const char *command_line(struct arena *a, const struct json *container)
 {
-    const char *line = "";
+    struct buf line = BUF_INIT(FACT_LIMIT_BYTES);
+    const char *text;
 
-    for (int part = 0; part < 2; part++)
-        json_each (word, json_get(container, part ? "args" : "command")) {
-            const char *text = json_string(word, "");
-            const char *quote = *text && !text[strcspn(text, " \t\n\"'$`\\;&|<>()*?[]#~{}!")] ? ""
-                                                                                              : "'";
-
-            line = arena_printf(a, "%s%s%s%s%s", line ? line : "", line && *line ? " " : "", quote,
-                                text, quote);
-        }
-    return line ? line : "";
+    json_each (word, json_get(container, "command"))
+        add_word(&line, json_string(word, ""));
+    json_each (word, json_get(container, "args"))
+        add_word(&line, json_string(word, ""));
+    text = line.len && !line.failed ? arena_strdup(a, line.data) : NULL;
+    buf_release(&line);
+    return text ? text : "";
 }
 
 static const char *requests_of(struct arena *a, const struct json *container)
@@ -178,7 +191,7 @@ static void add_replica_specs(struct description *d)
 
         columns_add(&table, json_get_string(spec, "type", ""));
         columns_addf(&table, "%" PRId64, json_get_int(spec, "replicas", 1));
-        columns_add(&table, json_get_string(spec, "restartPolicy", ""));
+        columns_add(&table, json_get_string(spec, "restartPolicy", "Never"));
         columns_add(&table, requests_of(a, c));
         columns_add(&table, command_line(a, c));
     }
@@ -336,7 +349,8 @@ static int write_description(struct description *d, struct err *err)
     }
     if (r)
         return r;
-    add_conditions(d);
+    if (d->wide || !job_is_kind(d->kind)) /* a job's phase and why say the same */
+        add_conditions(d);
     add_events(d);
     return d->out.failed || arena_failed(&d->cli->arena)
                ? err_set(err, ERR_INTERNAL, "out of memory")
@@ -370,6 +384,7 @@ static int describe(struct cli *cli, const struct describe_options *o, const str
     for (size_t i = 0; r == 0 && i < args->len; i++) {
         struct description d = {.cli = cli,
                                 .session = s,
+                                .wide = wide,
                                 .width = wide ? 0 : cli->talk.columns,
                                 .now_ms = clock_now_ms(loop_clock(s->loop)),
                                 .out = BUF_INIT(CLI_TEXT_LIMIT_BYTES)};
@@ -407,8 +422,8 @@ const struct command command_describe = {
                 "  muster describe pod/mnist-3fa85-worker-0\n"
                 "  muster describe queue/default node/$(hostname)\n"
                 "  muster describe mnist -o yaml\n",
-    .help = "A bare name is that of a job, else of a pod. -o wide does not cut long lines; -o\n"
-            "json and yaml print the objects themselves.\n",
+    .help = "A bare name is that of a job, else of a pod. -o wide cuts no lines and\n"
+            "shows a job's conditions; -o json and yaml print the objects themselves.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct describe_options),

@@ -367,7 +367,8 @@ const struct words_pair words_chinese[] = {
      "在终端上持续刷新，直到 Ctrl-C；在管道中只打印一次。百分比相对于节点可分配的资源和副本的\n"
      "限制。-o json、yaml、name 和 jsonpath 只打印一次 NodeMetrics 和 PodMetrics。\n"},
     {"help describe",
-     "只写名称时指任务，没有则指 Pod。-o wide 不截断长行；-o json 和 yaml 打印对象本身。\n"},
+     "只写名称时指任务，没有则指 Pod。-o wide 不截断长行，并显示任务的状况（conditions）；-o json "
+     "和 yaml 打印对象本身。\n"},
     {"its output: muster logs %s   run it again: muster rerun %s",
      "输出：muster logs %s   再次运行：muster rerun %s"},
     {"its output: muster logs %s   its curves: muster board %s",

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 
 import harness
@@ -205,6 +206,11 @@ class Acting(Commands):
         self.assertRegex(done.stdout, r"\nworker +2 +Never +cpu=10m,memory=8Mi +sh -c 'exit \$\(\(RANK \+ 3\)\)'\n")
         self.assertRegex(done.stdout, r"\nworker-\d +Failed +0 +\S+ +torn-\w+-worker-\d +exit code [34]\n")
         self.assertRegex(done.stdout, r"\n\S+ +1 +Warning +ReplicaFailed +torn ")
+        self.assertNotIn("CONDITION", done.stdout)
+        self.assertRegex(self.daemon.cli("describe", "torn", "-o", "wide").stdout, r"\nFailed +True +\S+ +Failed +PyTorchTrainingJob torn has failed: ")
+        self.daemon.create(job("quoted", ["sh", "-c", "echo 'it is' \"$0\"", "a b", ""], replicas=1))
+        line = re.search(r" (sh -c .*)\n", self.daemon.cli("describe", "quoted").stdout)[1]
+        self.assertEqual(shlex.split(line), ["sh", "-c", "echo 'it is' \"$0\"", "a b", ""])
         pod = re.search(r"torn-\w+-worker-0", done.stdout)[0]
         for name in (pod, f"pod/{pod}", f"po/{pod}"):
             shown = self.daemon.cli("describe", name)
