@@ -55,11 +55,32 @@ struct subject {
 
 /* --- lookup --- */
 
-static int find_subject(struct session *s, const char *name, struct subject *ret, struct err *err)
+/* Logs outlive their job for a while. */
+static bool find_deleted(struct cli *cli, struct session *s, const char *name, struct subject *ret)
+{
+    struct arena *a = s->arena;
+
+    job_pods_find_deleted(s, name, &ret->pods);
+    if (ret->pods.len == 0)
+        return false;
+    ret->job = json_new_object(a); /* finished, as far as its logs go */
+    json_set_string(a, json_make_object(a, ret->job, "status"), "phase", "Failed");
+    ret->target.name = name;
+    talk_note(&cli->talk, "job '%s' was deleted; these logs are kept until room is needed", name);
+    return true;
+}
+
+static int find_subject(struct cli *cli, struct session *s, const char *name, struct subject *ret,
+                        struct err *err)
 {
     struct json *found = NULL;
     int r = session_find_object(s, name, &ret->target.kind, &found, err);
 
+    if (r && err->reason == ERR_NOT_FOUND && !strchr(name, '/') &&
+        find_deleted(cli, s, name, ret)) {
+        err_release(err);
+        return 0;
+    }
     if (r)
         return r;
     ret->target.ns = object_namespace(found);
@@ -243,7 +264,7 @@ static enum exit_code logs(struct cli *cli, const struct logs_options *o, struct
                                  .quiet = true};
     enum follow_end end;
 
-    if (session_open(cli, &o->session, s, err) || find_subject(s, name, &subject, err) ||
+    if (session_open(cli, &o->session, s, err) || find_subject(cli, s, name, &subject, err) ||
         check_replica(&subject, o->replica, err))
         return command_fail(cli, err);
     if (!o->follow || o->previous || o->attempt >= 0 ||
@@ -310,6 +331,7 @@ const struct command command_logs = {
                 "  muster logs mnist --since 10m\n"
                 "  muster logs mnist --grep 'loss 0\\.[01]|Error'\n"
                 "  muster logs mnist --attempt 0\n",
+    .help = "Also of a deleted job, as long as its logs are kept.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct logs_options),

@@ -296,6 +296,17 @@ class Acting(Commands):
         self.assertEqual(done.returncode, 0)
         self.assertIn("warning: 1 of 2 replicas failed without failing the job: muster describe half\n", done.stderr)
 
+    def test_logs_of_a_deleted_job(self):
+        for word in ("old", "new"):
+            self.daemon.cli("run", "--name", "gone", "--workers", "2", "--", "sh", "-c", f"echo {word} $RANK")
+            self.check(["rm", "gone"], 0, f"{JOB}/gone removed\n", "")
+        self.daemon.cli("run", "--name", "gone-3fa85", "--", "echo", "another")
+        said = "job 'gone' was deleted; these logs are kept until room is needed\n"
+        self.check(["logs", "gone"], 0, "worker-0 | new 0\nworker-1 | new 1\n", said)
+        self.check(["logs", "gone", "--replica", "worker-1"], 0, "new 1\n", said)
+        self.check(["logs", "-f", "gone", "--tail", "1"], 0, "worker-0 | new 0\nworker-1 | new 1\n", said)
+        self.assertEqual(self.daemon.cli("logs", "gon").returncode, 5)
+
     def test_rerun(self):
         first = self.daemon.cli("run", "--name", "once", "--label", "a=b", "--", "sh", "-c", "echo $PWD")
         again = self.daemon.cli("rerun", "once")
