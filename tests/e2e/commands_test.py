@@ -228,12 +228,15 @@ class Acting(Commands):
             self.assertLessEqual(len(plain(line)), 80, line)
 
     def test_every_name_may_have_its_kind(self):
-        elastic = job("on", ["sleep", "1000"], replicas=1)
-        elastic["metadata"]["annotations"] = {"muster.dev/log-dir": self.daemon.folder}
+        sleeper = job("on", ["sleep", "1000"], replicas=1)
+        sleeper["metadata"]["annotations"] = {"muster.dev/log-dir": self.daemon.folder}
+        self.daemon.create(sleeper)
+        self.daemon.wait_phase("on", "Running")
+        elastic = job("grows", ["sleep", "1000"], replicas=1)
         elastic["spec"]["torchrunConfig"] = {"enabled": True}
         elastic["spec"]["elastic"] = {"enabled": True, "minReplicas": 1, "maxReplicas": 3, "expectedReplicas": 1}
+        elastic["spec"]["runMode"] = {"pause": {"enabled": True}}
         self.daemon.create(elastic)
-        self.daemon.wait_phase("on", "Running")
         forms = {"logs": [["logs", "?"]], "wait": [["wait", "?", "--for=Running"]], "board": [["board", "?"]], "exec": [["exec", "?", "--", "true"]],
                  "describe": [["describe", "?"]], "events": [["events", "?"]], "export": [["export", "?", "--file", "-"]], "scale": [["scale", "?", "1"]],
                  "rerun": [["rerun", "?", "--dry-run"]], **{verb: [[verb, "?", "--dry-run"]] for verb in ("stop", "pause", "resume", "rm")},
@@ -246,6 +249,8 @@ class Acting(Commands):
         jobs = ["on", "job/on", "pytorchtrainingjob/on", "PyTorchTrainingJob/on", "pj/on", "pytorchtrainingjobs.batch.tensorstack.dev/on"]
         for command, lines in forms.items():
             names = ["queue/idle", "queues.scheduler.tensorstack.dev/idle", "idle"] if command == "queue" else jobs
+            if command == "scale":
+                names = [name.removesuffix("on") + "grows" for name in names]
             if command in ("logs", "exec", "describe", "events"):
                 names = names + [f"pod/{pod}", f"po/{pod}", pod]
             for name in names:
