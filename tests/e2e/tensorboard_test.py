@@ -546,7 +546,7 @@ class Real(Boards):
             self.assertRegex(drawn.stdout, "(?m)^val/accuracy$")
         address = self.daemon.cli("board", name, "--open", environment={"BROWSER": "true"}).stdout.strip()
         self.assertEqual(address, f"http://127.0.0.1:{self.daemon.port}/tensorboard/default/{name}/")
-        self.assertIn('"nobody" not found', self.daemon.cli("board", "tensorboard/nobody").stderr)
+        self.assertIn("no tensorboard 'nobody' in namespace default", self.daemon.cli("board", "tensorboard/nobody").stderr)
         self.assertIn("Running", self.kubectl("get", "tensorboard", name))
         self.suspend_and_resume(name, written)
         self.kubectl("delete", "tensorboard", name)
