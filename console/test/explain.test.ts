@@ -616,7 +616,7 @@ test("the controllers' sentences in Chinese", () => {
   assert.equal(say("unheard of", "zh"), "unheard of");
   assert.equal(
     say(
-      "OMP_NUM_THREADS is 2 in container c, from its CPU limit, divided by 3 processes: set it in env to have another",
+      "OMP_NUM_THREADS is 2 in container c, from its CPU limit, divided by 3 processes: set it in env to change it",
       "zh",
     ),
     "容器 c 的 OMP_NUM_THREADS 为 2，依据其 CPU 上限除以 3 个进程：可在 env 中另行设置",
@@ -675,7 +675,7 @@ test("no event of a job is left without its Chinese", () => {
     ],
     [
       "core/tensorboard.c",
-      /^(tensorboard (is|has|answers)|The pod is|Every port|It is suspended;|Nobody has used it for 24|There is)/,
+      /^(tensorboard (is|has|answers)|The pod is|Every port|It is suspended;|It has not been used for 24|There is)/,
     ],
     ["core/replica_pod.c", /^(The template's|%s sets|%s names)/],
     ["core/job_why.c", /^(the job|a %s|%s (was|is waiting for)|nothing is known|%zu of|%d of)/],

@@ -50,8 +50,8 @@ const struct json *agent_find_pod(const struct agent *a, const char *ns, const c
 void agent_each_pod(const struct agent *a, bool (*fn)(void *arg, const struct json *pod),
                     void *arg);
 
-/* The folder of a claim, made if need be (claims.h), in the arena. */
-/* Looks at every pod once more: for want of memory something may not have been heard. */
+/* The folder of a claim, created if necessary (claims.h), in the arena. */
+/* Looks at every pod again: an event may have been missed for lack of memory. */
 void agent_look_again(struct agent *agent);
 int agent_claim_folder(const struct agent *agent, struct arena *a, const char *ns,
                        const char *claim, const char **ret, struct err *err) must_check;

@@ -40,8 +40,9 @@ struct agent {
     struct map works;    /* "namespace/name/uid" -> pod_work */
     struct map departed; /* UIDs of pods only this machine has, not processed yet */
     struct clock_timer *next_departed;
-    struct clock_timer *again; /* something was missed for lack of memory: all is looked at anew */
-    struct pod_work *awaiting; /* those that wait for a service or for room */
+    struct clock_timer
+        *again; /* an event was missed for lack of memory: every pod is looked at again */
+    struct pod_work *awaiting; /* waiting for a Service or for room */
     uint64_t said[1024];       /* hashes of the names of events sent last; a ring */
     size_t said_next;
 };
@@ -52,22 +53,22 @@ struct pod_work {
     char *key; /* "namespace/name/uid" */
     char *ns, *name, *uid;
     int64_t seen_ms;
-    int64_t stop_grace;                            /* last asked of the runtime; -1: not asked */
-    struct pod_work *next_awaiting, **at_awaiting; /* at is NULL: it does not wait */
-    int64_t start_after_ms;                        /* the next one */
+    int64_t stop_grace;                            /* last passed to the runtime; -1: none */
+    struct pod_work *next_awaiting, **at_awaiting; /* at is NULL: not waiting */
+    int64_t start_after_ms;                        /* for the next start */
     int64_t said_note;
     uint64_t complained; /* hash of what was logged last */
     int64_t complained_ms;
     char *over_limit; /* why it is evicted, or NULL (disk_limits.c) */
     struct arena refs_arena;
-    struct pod_ref *refs; /* fetched for the start that is under way */
-    char *token;          /* fetched for it too (pod_token.c) */
-    int64_t token_due_ms; /* to be renewed then, in the files of a pod that runs; 0: not known */
+    struct pod_ref *refs; /* fetched for the current start */
+    char *token;          /* the same (pod_token.c) */
+    int64_t token_due_ms; /* when the token in a running pod's files must be renewed; 0: unknown */
     void (*on_token)(struct pod_work *w, const struct err *err);
     unsigned failed_starts;
-    bool gone; /* the API said so */
+    bool gone; /* according to the API */
     bool said_started;
-    bool delete_next; /* after the status that is on its way */
+    bool delete_next; /* after the status being written */
     bool refs_known, token_asked;
 };
 

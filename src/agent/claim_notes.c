@@ -60,8 +60,8 @@ static bool is_of_others(const struct container_identity *id, int folder_fd, con
            !may_write(id, "", st);
 }
 
-/* Some of what is in the folder, belongs to others and may not be written by the container's user:
- * what a Notebook of root made, say, and a job of the namespace's user is to change. */
+/* Names files in the folder that belong to another user and that the container's user may not
+ * write: for example those of root's Notebook, in the way of a job of the namespace's user. */
 static const char *note_of_others(struct arena *a, const struct container_identity *id,
                                   const char *folder, const char *claim)
 {

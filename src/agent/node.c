@@ -19,7 +19,8 @@
 #include "client/client.h"
 #include "core/resources.h"
 
-#define HEARTBEAT_MS (2 * 60 * 1000) /* without a Lease, five minutes' silence is a loss */
+#define HEARTBEAT_MS                                                                               \
+    (2 * 60 * 1000) /* without a Lease, the node is lost after five silent minutes */
 #define LEASE_SECONDS 40
 #define LEASE_RENEW_MS 10000
 #define RETRY_FIRST_MS 200

@@ -461,7 +461,7 @@ static void add_threads(struct builder *b, const struct json *c)
                                             b->arena,
                                             THREADS_VARIABLE " is %" PRId64
                                                              " in container %s, from %s: set it in "
-                                                             "env to have another",
+                                                             "env to change it",
                                             n, json_get_string(c, "name", ""), why)});
 }
 

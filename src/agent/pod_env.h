@@ -39,10 +39,10 @@ void start_note_add(struct arena *a, const struct start_note **list, const struc
 
 struct pod_machine {
     char *const *env;         /* the daemon's own environment */
-    const char *hidden;       /* the daemon's own folder, when containers are not to see it */
-    const char *host_address; /* put in place of Service names where pods cannot resolve them; NULL:
-                                 they can */
-    const char *address;      /* of its pods, which share its network */
+    const char *hidden;       /* the daemon's own folder, if it must be hidden from containers */
+    const char *host_address; /* replaces Service names where pods cannot resolve them; NULL: they
+                               * can */
+    const char *address;      /* of its pods: they share its network */
     bool has_gpus;
     struct identity_machine users;
     const char *exe;            /* MUSTER_EXE, or NULL */

@@ -23,7 +23,7 @@ static int64_t port_of(const struct json *container, const struct json *port)
                 : json_int(port, 0);
 }
 
-/* Whole lines; a Host that the probe names takes the place of the address. */
+/* Complete header lines; the probe's own Host replaces the address. */
 static const char *headers_of(struct arena *a, const struct json *list, const struct probe_start *p)
 {
     struct buf text = BUF_INIT(HEADERS_LIMIT_BYTES);
@@ -34,7 +34,7 @@ static const char *headers_of(struct arena *a, const struct json *list, const st
         const char *name = json_get_string(h, "name", ""), *value = json_get_string(h, "value", "");
 
         if (strpbrk(name, "\r\n") || strpbrk(value, "\r\n"))
-            continue; /* validated since, but what was stored before may have them */
+            continue; /* validated now, but older stored probes may have them */
         named = named || strcasecmp(name, "Host") == 0;
         buf_addf(&text, "%s: %s\r\n", name, value);
     }
@@ -45,7 +45,7 @@ static const char *headers_of(struct arena *a, const struct json *list, const st
     return copy ? copy : "";
 }
 
-/* Fit for a request line. */
+/* Whether it can be part of a request line. */
 static const char *path_of(struct arena *a, const char *path)
 {
     struct buf text = BUF_INIT(HEADERS_LIMIT_BYTES);

@@ -10,7 +10,7 @@
 struct json *pod_status_patch(struct arena *a, const struct json *pod, const struct pod_run *run,
                               const struct pod_failure *failure, const char *address,
                               int64_t now_ms);
-/* The one that says why the node ends it; what runs still runs. */
+/* The one that reports an eviction; its programs still run. */
 struct json *pod_status_eviction(struct arena *a, const struct json *pod,
                                  const struct pod_failure *failure);
 

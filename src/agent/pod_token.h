@@ -15,8 +15,8 @@ bool pod_token_have(struct pod_work *w, const struct json *pod,
 void pod_token_drop(struct pod_work *w);
 /* For a running pod: renews the token in its files when due, and schedules the next renewal. */
 void pod_token_keep(struct pod_work *w, const struct json *pod);
-/* When a token that was given just now for so long is to be renewed. By our clock: that of the
- * server, of which its end is told, may be another. */
+/* When to renew a token issued now with this lifetime. By our clock: the server's, in which its
+ * expiry is given, may differ. */
 int64_t pod_token_due_ms(int64_t now_ms, int64_t seconds);
 
 #endif

@@ -206,13 +206,13 @@ static void on_status(void *arg, const struct json *object, const struct err *er
     }
 }
 
-/* Of its pods, which share the machine's network: where others reach the node. */
+/* Where other machines reach the node, and its pods, which share its network. */
 static const char *address_of(const struct agent *a)
 {
     return a->door_host ? a->door_host : HOST_ADDRESS;
 }
 
-/* true: a status is on its way, and on_status goes on from there. */
+/* True: a status is being written, and on_status continues. */
 static bool send_status(struct pod_work *w, const struct json *pod, const struct pod_failure *f)
 {
     struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);

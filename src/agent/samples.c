@@ -189,7 +189,7 @@ static void drop_targets(struct samples *s)
         free(s->targets[i].dir);
         free(s->targets[i].gpus);
     }
-    free(s->targets); /* kilobytes for each, needed for a moment every few seconds */
+    free(s->targets); /* kilobytes each, needed briefly every few seconds */
     free(s->usages);
     s->targets = NULL;
     s->usages = NULL;

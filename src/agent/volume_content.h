@@ -29,7 +29,7 @@ void volume_content_refs(struct arena *a, const char *kind, const struct json *s
 const struct json *volume_ref(const struct pod_ref *refs, const struct kind *kind,
                               const char *name);
 
-/* Where a pod's token is in what nobody asked for but every client looks for. */
+/* Where every pod finds its token, and client libraries look for it. */
 #define ACCOUNT_FOLDER "/var/run/secrets/kubernetes.io/serviceaccount"
 #define ACCOUNT_TOKEN "token"
 int volume_content_token(int dir_fd, const char *path, const char *token, uint32_t group,

@@ -23,7 +23,7 @@
 #include "loop/file.h"
 #include "runtime/podfolder.h"
 
-#define ACCOUNT_VOLUME "kube-api-access" /* no user's: it is not in spec.volumes */
+#define ACCOUNT_VOLUME "kube-api-access" /* not a user's: it is not in spec.volumes */
 
 struct volume {
     const char *name;
@@ -191,7 +191,8 @@ static int prepare_source(struct preparation *p, const struct json *volume, stru
                    other);
 }
 
-/* A claim bound by the cluster. Whoever may create PersistentVolumes decides what they refer to. */
+/* A claim bound by the cluster. Users who may create PersistentVolumes decide what they refer to.
+ */
 static int prepare_bound_claim(struct preparation *p, const struct json *claim, const char *name,
                                struct volume *v, struct err *err)
 {

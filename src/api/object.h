@@ -62,9 +62,9 @@
 /* Namespace of queues and of the scheduler's configuration; and the queue open to everyone. */
 #define QUEUE_NAMESPACE "t9k-system"
 #define DEFAULT_QUEUE "default"
-/* Namespace of the Leases that nodes in processes of their own renew. */
+/* Namespace of the Leases renewed by nodes that are separate processes. */
 #define NODE_LEASES "kube-node-lease"
-/* Leases of which one process at a time holds each, and acts. */
+/* Leader election leases. */
 #define LEADER_NAMESPACE "kube-system"
 #define LEASE_CONTROLLER "muster-controller"
 #define LEASE_SCHEDULER "muster-scheduler"

@@ -12,7 +12,7 @@
     1024u /* many hold a name or two for as long as a watch or pod is there                        \
            */
 #define SECOND_BLOCK_BYTES 4096u
-#define LARGEST_BLOCK_BYTES (128u * 1024u) /* none that malloc asks the kernel for, each time */
+#define LARGEST_BLOCK_BYTES (128u * 1024u) /* below malloc's mmap threshold */
 #define ALIGNMENT 16u
 
 struct arena_block {

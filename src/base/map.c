@@ -57,7 +57,7 @@ void map_release_nodes(struct map *m, void (*free_node)(struct map_node *n))
     forget_tree(m);
 }
 
-/* FNV's last multiplication mixes upwards only; the priority needs its high bits mixed too. */
+/* FNV's last multiplication only mixes upwards; the priority needs its high bits mixed too. */
 static uint32_t priority_of(const void *key, size_t len)
 {
     uint64_t h = fnv1a_64(FNV1A_64_START, key, len);

@@ -18,7 +18,7 @@ struct map_node {
     uint32_t priority, size; /* size: of the subtree, itself included */
     void *value;
     uint32_t key_len;
-    char key[]; /* NUL-terminated besides */
+    char key[]; /* also NUL-terminated */
 };
 
 struct map {
@@ -49,12 +49,12 @@ struct map_node *map_first(const struct map *m);
 /* How many keys come before this one. */
 size_t map_rank(const struct map *m, const void *key, size_t len);
 
-/* For a structure that is its own node: a `struct map_node` as its last member, allocated with
- * room for the key, which the map neither copies nor frees. Its value is the caller's. */
+/* For a structure that embeds its node: a `struct map_node` as its last member, allocated with room
+ * for the key, which the map neither copies nor frees. The value belongs to the caller. */
 size_t map_node_size(size_t before, size_t key_len); /* before: offsetof the node */
 void map_node_init(struct map_node *n, const void *key, size_t len);
 struct map_node *map_find(const struct map *m, const void *key, size_t len);
-void map_link(struct map *m, struct map_node *n); /* its key must not be there */
+void map_link(struct map *m, struct map_node *n); /* its key must not be in the map */
 void map_unlink(struct map *m, struct map_node *n);
 void map_release_nodes(struct map *m, void (*free_node)(struct map_node *n));
 

@@ -10,12 +10,12 @@
 
 #define RESERVE_PIECE_BYTES 512u
 
-/* Zeroed. NULL: there is no memory, and the reserve is used up or its pieces are too small. */
+/* Zeroed. NULL: out of memory, and the reserve is used up or its pieces are too small. */
 void *reserve_calloc(size_t size) must_check;
-void reserve_free(void *p); /* also of what malloc gave; NULL-safe */
+void reserve_free(void *p); /* also for memory from malloc; NULL-safe */
 
-/* Noted where base finds that there is no memory: something that was to be kept or told may not
- * have been. Whoever depends on it compares the count. */
+/* Counts failed allocations in base: after one, something may not have been stored or reported.
+ * Code that depends on it compares the count. */
 void memory_ran_out(void);
 unsigned memory_shortages(void);
 

@@ -20,8 +20,8 @@
 
 #include "base/crc32c.h"
 
-#define LEAST 4u        /* of a reference */
-#define LONG_ENOUGH 64u /* to look for no longer one */
+#define LEAST 4u        /* shortest reference */
+#define LONG_ENOUGH 64u /* stop looking for a longer one */
 #define TABLE_BITS 12
 #define TABLE_SLOTS (1u << TABLE_BITS)
 #define HALF 15u

@@ -253,7 +253,7 @@ bool folder_walk(int folder_fd, enum folder_scope scope, struct folder_fence fen
     w.fenced = fence.path && stat(fence.path, &w.fence) == 0;
     if (become_reader(fence, &saved) < 0)
         return false;
-    fd = openat(folder_fd, ".", FOLDER_FLAGS); /* with a reading position of its own */
+    fd = openat(folder_fd, ".", FOLDER_FLAGS); /* with its own file position */
     if (fd >= 0)
         walk_folder(&w, fd, 0);
     fs_user_restore(&saved);

@@ -14,11 +14,11 @@
 #define FOLDER_ENTRIES_LIMIT 200000u
 #define FOLDER_PATH_LIMIT 4096u
 
-/* What keeps a reader in. */
+/* The limits of a reader. */
 struct folder_fence {
-    const char *path;  /* a folder that is never entered, by whatever name; NULL: none */
-    bool trusted_base; /* the base was given to the reader: it may be below path, and is opened with
-                          the process's own rights */
+    const char *path;  /* a folder that is never entered, whatever path leads to it; NULL: none */
+    bool trusted_base; /* the base is trusted: it may be below path, and is opened with the
+                          process's own rights */
     uid_t uid;         /* the user whose rights count; 0: the process's own */
     gid_t gid;
 };
@@ -26,7 +26,7 @@ struct folder_fence {
 /* base may contain links; relative ("" is base itself) may not. A descriptor or a negative errno:
  * -ELOOP for a link, -EINVAL for "..", -EACCES behind the fence. */
 int folder_open(const char *base, const char *relative, struct folder_fence fence) must_check;
-/* A plain file below the folder. Never waits, as for a pipe without a writer. */
+/* A regular file below the folder. Never blocks, not even on a pipe without a writer. */
 int folder_open_file(int folder_fd, const char *relative, struct folder_fence fence) must_check;
 
 enum folder_scope {

@@ -404,25 +404,20 @@ static int show(const struct board_view *v, struct err *err)
 /* A job, or else the TensorBoard of that name, whose folders the daemon reads itself. */
 static int find(struct board_view *v, const char *word, struct err *err)
 {
-    static const char prefix[] = "tensorboard/";
-    bool only_board = strncmp(word, prefix, strlen(prefix)) == 0;
-    const char *name = only_board ? word + strlen(prefix) : word;
+    const char *slash = strchr(word, '/');
+    bool only_board = slash &&
+                      session_kind_is_called(&kind_tensorboard, word, (size_t)(slash - word));
     auto_err attempt = ERR_INIT;
-    int r = -ENOENT;
+    int r = only_board ? session_find_object(v->session, word, &v->kind, &v->job, err)
+                       : session_find_job(v->session, word, &v->kind, &v->job, err);
 
-    if (!only_board) {
-        r = session_find_job(v->session, word, &v->kind, &v->job, err);
-        if (r == 0 || err->reason != ERR_NOT_FOUND || strchr(word, '/'))
-            return r;
-    }
+    if (r == 0 || err->reason != ERR_NOT_FOUND || slash)
+        return r;
     v->kind = &kind_tensorboard;
-    if (session_get(v->session, v->kind, v->session->ns, name, &v->job, &attempt) == 0) {
-        err_release(err);
-        return 0;
-    }
-    if (only_board)
-        err_move(err, &attempt);
-    return r;
+    if (session_get(v->session, v->kind, v->session->ns, word, &v->job, &attempt))
+        return r;
+    err_release(err);
+    return 0;
 }
 
 static int find_labelled(struct board_view *v, struct err *err)

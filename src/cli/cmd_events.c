@@ -35,7 +35,7 @@ static int events(struct cli *cli, const struct events_options *o, const char *n
     int r = session_open(cli, &o->session, s, err);
 
     if (r == 0 && name)
-        r = session_find_job(s, name, &k, &job, err);
+        r = session_find_object(s, name, &k, &job, err);
     if (r == 0)
         r = job_events_find(s, job, o->warnings, &list, err);
     if (r)
@@ -63,9 +63,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 
 const struct command command_events = {
     .name = "events",
-    .args = "[JOB]",
+    .args = "[JOB | KIND/NAME]",
     .summary = "Print the events of a job and its pods",
     .examples = "  muster events mnist\n"
+                "  muster events notebook/lab\n"
                 "  muster events --warnings\n",
     .help = "Oldest first. Without a job: all events of the namespace.\n",
     .options = options,

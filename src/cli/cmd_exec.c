@@ -6,6 +6,7 @@
 #include "api/object.h"
 #include "cli/exec_pump.h"
 #include "cli/session.h"
+#include "cli/words.h"
 
 struct exec_options {
     struct session_options session;
@@ -51,30 +52,24 @@ static int pick_replica(struct session *s, const struct json *job, const char *r
             *ret = object_name(pod);
             return 0;
         }
-    rc = err_set(err, ERR_NOT_FOUND, "job '%s' has no replica%s%s that runs", object_name(job),
+    rc = err_set(err, ERR_NOT_FOUND, words("'%s' has no running replica%s%s"), object_name(job),
                  replica ? " " : "", replica ? replica : "");
-    err_hint(err, "'muster ps' says why");
+    err_hint(err, words("'muster describe %s' says why"), object_name(job));
     return rc;
 }
 
-/* The word names a pod, or else a job. */
+/* The pod itself, or one of those the named object controls. */
 static int find_pod(struct session *s, const struct exec_options *o, const char *word,
                     const char **ret, struct err *err)
 {
-    auto_err attempt = ERR_INIT;
-    const struct kind *k;
+    const struct kind *k = NULL;
     struct json *object = NULL;
-    int rc;
+    int rc = session_find_object(s, word, &k, &object, err);
 
-    *ret = word;
-    if (!o->replica && session_get(s, &kind_pod, s->ns, word, &object, &attempt) == 0)
-        return 0;
-    if (err_is_set(&attempt) && attempt.reason != ERR_NOT_FOUND) {
-        err_move(err, &attempt);
-        return -EIO;
-    }
-    rc = session_find_job(s, word, &k, &object, err);
-    return rc ? rc : pick_replica(s, object, o->replica, ret, err);
+    if (rc)
+        return rc;
+    *ret = object_name(object);
+    return k == &kind_pod ? 0 : pick_replica(s, object, o->replica, ret, err);
 }
 
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)

@@ -48,22 +48,6 @@ static void write_type(struct buf *out, const struct field *f)
         buf_adds(out, type_name(f->type));
 }
 
-/* Wraps text between words, each line indented. */
-static void write_text(struct buf *out, const char *text, size_t indent, size_t width)
-{
-    while (*text) {
-        size_t most = columns_fit(text, width > indent + 20 ? width - indent : 20), len = most;
-
-        if (text[most])
-            while (len > 0 && text[len] != ' ')
-                len--;
-        len = len ? len : most;
-        buf_addf(out, "%*s%.*s\n", (int)indent, "", (int)len, text);
-        for (text += len; *text == ' ';)
-            text++;
-    }
-}
-
 static void write_bounds(struct buf *out, const struct field *f, size_t indent, size_t width)
 {
     struct buf text = BUF_INIT(64u * 1024u);
@@ -81,7 +65,7 @@ static void write_bounds(struct buf *out, const struct field *f, size_t indent, 
     if (f->flags & FIELD_IMMUTABLE)
         buf_addf(&text, "%sfixed after creation", text.len ? "; " : "");
     if (text.len)
-        write_text(out, text.data, indent, width);
+        columns_wrap(out, text.data, indent, width);
     buf_release(&text);
 }
 
@@ -102,36 +86,12 @@ static void write_fields(struct buf *out, const struct field *fields, bool recur
             write_fields(out, f->fields, true, depth + 1, width);
         if (recursive)
             continue;
-        write_text(out, f->doc ? f->doc : "", 6, width);
+        columns_wrap(out, f->doc ? f->doc : "", 6, width);
         write_bounds(out, f, 6, width);
     }
 }
 
 /* --- lookup --- */
-
-/* "job" is the kind `muster run` creates. */
-static const struct kind *find_kind(const char *word, size_t len, struct err *err)
-{
-    struct suggest near;
-    char name[64] = "";
-
-    if (len == 3 && strncmp(word, "job", len) == 0)
-        return &kind_pytorch_training_job;
-    for (size_t i = 0; kinds[i]; i++)
-        if (!kinds[i]->refused && session_kind_is_called(kinds[i], word, len))
-            return kinds[i];
-    memcpy(name, word, min_size(len, sizeof(name) - 1));
-    suggest_init(&near, name);
-    for (size_t i = 0; kinds[i]; i++)
-        if (!kinds[i]->refused)
-            suggest_offer(&near, kinds[i]->singular);
-    err_set(err, ERR_NOT_FOUND, words("unknown kind '%s'"), name);
-    if (near.best)
-        err_hint(err, "did you mean %s?", near.best);
-    else
-        err_hint(err, "'muster explain' lists the kinds");
-    return NULL;
-}
 
 static int unknown_field(const struct field *fields, const char *path, size_t len, struct err *err)
 {
@@ -186,12 +146,12 @@ static void write_kind(struct buf *out, struct arena *a, const struct kind *k,
         buf_addf(out, ">%s\n", f->flags & FIELD_REQUIRED ? " required" : "");
     }
     buf_addc(out, '\n');
-    write_text(out, f ? (f->doc ? f->doc : "") : (k->doc ? k->doc : ""), 2, width);
+    columns_wrap(out, f ? (f->doc ? f->doc : "") : (k->doc ? k->doc : ""), 2, width);
     if (f)
         write_bounds(out, f, 2, width);
     if (f && f->ignored) {
         buf_adds(out, "\n  " FIELD_IGNORED_WORDS ":\n");
-        write_text(out, f->ignored, 2, width);
+        columns_wrap(out, f->ignored, 2, width);
     }
     if (f ? !f->fields : !k->fields)
         return;
@@ -228,7 +188,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     size_t width = cli->talk.columns ? cli->talk.columns : PIPE_COLUMNS;
     struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
     auto_err err = ERR_INIT;
-    const struct kind *k = *word ? find_kind(word, (size_t)(path - word), &err) : NULL;
+    const struct kind *k = *word ? session_find_kind(word, (size_t)(path - word), &err) : NULL;
     const struct field *f = NULL;
 
     path += *path == '.';

@@ -125,7 +125,7 @@ static void add_fetched(struct buf *out, struct session *s, const char *title, c
 
     if (session_fetch(s, path, &text, &err)) {
         buf_clear(&text);
-        buf_addf(&text, "not to be had: %s", err.text ? err.text : "the server has none");
+        buf_addf(&text, "not available: %s", err.text ? err.text : "the server has none");
     }
     add_section(out, title, &text);
     buf_release(&text);
@@ -155,7 +155,7 @@ static void add_events(struct buf *out, struct cli *cli, struct session *s, cons
     auto_err err = ERR_INIT;
 
     if (job_events_find(s, job, false, &list, &err))
-        buf_addf(&text, "not to be had: %s", err.text);
+        buf_addf(&text, "not available: %s", err.text);
     else
         job_events_write(list, clock_now_ms(loop_clock(s->loop)), 0, &text);
     (void)cli;

@@ -14,6 +14,7 @@
 #include "cli/jobphase.h"
 #include "cli/logreader.h"
 #include "cli/words.h"
+#include "core/job.h"
 #include "runtime/line_match.h"
 
 struct logs_options {
@@ -54,38 +55,51 @@ struct subject {
 
 /* --- lookup --- */
 
-static int find_pod(struct session *s, const char *name, struct subject *subject)
+/* Logs outlive their job for a while. */
+static bool find_deleted(struct cli *cli, struct session *s, const char *name, struct subject *ret)
 {
-    auto_err ignored = ERR_INIT;
-    struct json *pod = NULL;
+    struct arena *a = s->arena;
 
-    if (session_get(s, &kind_pod, s->ns, name, &pod, &ignored))
-        return -ENOENT;
-    subject->pods.list = arena_alloc(s->arena, sizeof(*subject->pods.list));
-    if (!subject->pods.list)
-        return -ENOMEM;
-    subject->pods.list[subject->pods.len++].pod = pod;
-    subject->target = (struct follow_target){.kind = &kind_pod,
-                                             .ns = object_namespace(pod),
-                                             .name = object_name(pod),
-                                             .uid = object_uid(pod)};
-    return 0;
+    job_pods_find_deleted(s, name, &ret->pods);
+    if (ret->pods.len == 0)
+        return false;
+    ret->job = json_new_object(a); /* finished, as far as its logs go */
+    json_set_string(a, json_make_object(a, ret->job, "status"), "phase", "Failed");
+    ret->target.name = name;
+    talk_note(&cli->talk, "job '%s' was deleted; these logs are kept until room is needed", name);
+    return true;
 }
 
-static int find_subject(struct session *s, const char *name, struct subject *ret, struct err *err)
+static int find_subject(struct cli *cli, struct session *s, const char *name, struct subject *ret,
+                        struct err *err)
 {
-    auto_err no_job = ERR_INIT;
+    struct json *found = NULL;
+    int r = session_find_object(s, name, &ret->target.kind, &found, err);
 
-    if (session_find_job(s, name, &ret->target.kind, &ret->job, &no_job)) {
-        if (no_job.reason == ERR_NOT_FOUND && find_pod(s, name, ret) == 0)
-            return 0;
-        err_move(err, &no_job);
-        return -ENOENT;
+    if (r && err->reason == ERR_NOT_FOUND && !strchr(name, '/') &&
+        find_deleted(cli, s, name, ret)) {
+        err_release(err);
+        return 0;
     }
-    ret->target.ns = object_namespace(ret->job);
-    ret->target.name = object_name(ret->job);
-    ret->target.uid = object_uid(ret->job);
-    return job_pods_find(s, ret->job, &ret->pods, err);
+    if (r)
+        return r;
+    ret->target.ns = object_namespace(found);
+    ret->target.name = object_name(found);
+    ret->target.uid = object_uid(found);
+    if (ret->target.kind == &kind_pod) {
+        ret->pods.list = arena_alloc(s->arena, sizeof(*ret->pods.list));
+        if (!ret->pods.list)
+            return err_set(err, ERR_INTERNAL, "out of memory");
+        ret->pods.list[ret->pods.len++].pod = found;
+        return 0;
+    }
+    if (!job_is_kind(ret->target.kind)) {
+        err_set(err, ERR_BAD_REQUEST, words("a %s has no log"), ret->target.kind->singular);
+        err_hint(err, words("jobs and pods have one"));
+        return -EINVAL;
+    }
+    ret->job = found;
+    return job_pods_find(s, found, &ret->pods, err);
 }
 
 /* --- printing existing logs --- */
@@ -250,7 +264,7 @@ static enum exit_code logs(struct cli *cli, const struct logs_options *o, struct
                                  .quiet = true};
     enum follow_end end;
 
-    if (session_open(cli, &o->session, s, err) || find_subject(s, name, &subject, err) ||
+    if (session_open(cli, &o->session, s, err) || find_subject(cli, s, name, &subject, err) ||
         check_replica(&subject, o->replica, err))
         return command_fail(cli, err);
     if (!o->follow || o->previous || o->attempt >= 0 ||
@@ -317,6 +331,7 @@ const struct command command_logs = {
                 "  muster logs mnist --since 10m\n"
                 "  muster logs mnist --grep 'loss 0\\.[01]|Error'\n"
                 "  muster logs mnist --attempt 0\n",
+    .help = "Also of a deleted job, as long as its logs are kept.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct logs_options),

@@ -105,8 +105,8 @@ static const struct hostfile_form *form_of(const struct launch_options *o)
     return &hostfile_forms[i];
 }
 
-/* A file without a name, which mpirun and what it starts can open while we run: nothing is left of
- * it. Releases the text. */
+/* An unnamed file that mpirun and its children can open while we run, and that vanishes afterwards.
+ * Releases the text. */
 static const char *write_file(struct arena *a, struct buf *text)
 {
     int fd = memfd_create("mpi-launch", 0);
@@ -152,7 +152,7 @@ static const char *copy_key(struct arena *a, const struct launch_options *o, con
     return write_file(a, &line);
 }
 
-/* Names are those of pods and need not resolve; every worker has the job's own key. */
+/* Names are pod names and need not resolve; every worker has the job's key. */
 static int set_up_ssh(struct arena *a, const struct launch_options *o,
                       const struct mpi_workers *workers, struct err *err)
 {
@@ -267,12 +267,12 @@ static void add_openmpi(struct words *w, const struct launch_options *o, bool on
                         const char *exe)
 {
     const char *agent = arena_printf(w->arena, "%s %s", exe, MPI_RSH_COMMAND);
-    /* Workers that are reached by ssh need no muster. */
+    /* Workers reached by ssh need no muster. */
     const char *fork_agent = o->ssh ? NULL : arena_printf(w->arena, "%s %s", exe, MPI_RANK_COMMAND);
 
     set_prrte(w, agent, fork_agent);
     if (fork_agent &&
-        !user_set(o, "plm_rsh_agent")) /* another does not bring ranks what they need */
+        !user_set(o, "plm_rsh_agent")) /* another launcher does not pass on what ranks need */
         add_mca(w, o, "orte_fork_agent", fork_agent);
     add_mca(w, o, "plm_rsh_agent", agent);
     /* The launcher starts all of them: only its pod has the token for it. */

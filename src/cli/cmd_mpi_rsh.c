@@ -64,7 +64,7 @@ static int run(struct arena *a, const char *host, char **words, struct err *err)
     return rc;
 }
 
-/* Returns only when it cannot be started. */
+/* Returns only if it cannot be started. */
 static int run_ssh(struct arena *a, int argc, char **argv)
 {
     const char **words = arena_alloc(a, ((size_t)argc + 4) * sizeof(*words));

@@ -21,9 +21,9 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* With the machine's packages in sight, so that kernels find its torch. A JupyterLab among those
- * satisfies pip without putting its command here, so it is then installed regardless. An
- * environment whose python is gone (the machine was upgraded) is made anew. */
+/* The environment sees the machine's packages, so that kernels find its torch. A JupyterLab among
+ * them would satisfy pip without providing the command here, so it is installed regardless. An
+ * environment whose python is gone (after an upgrade of the machine) is created again. */
 static const char script[] =
     "V=$" JUPYTER_VARIABLE "; clear=; end() { echo \"$2\"; exit \"$1\"; }; "
     "install() { said=$(\"$V/bin/python\" -m pip --disable-pip-version-check install -q \"$@\" "
@@ -41,7 +41,7 @@ static const char script[] =
     "install jupyterlab; [ -x \"$V/bin/jupyter-lab\" ] || install --ignore-installed jupyterlab; "
     "\"$V/bin/jupyter-lab\" --version || end 18 \"$V\"";
 
-/* What the script's exit statuses mean; the last line it printed is said behind the text. */
+/* What the script's exit statuses mean; the last line it printed follows the text. */
 static const struct setup_problem {
     int status;
     const char *text, *hint;
@@ -58,12 +58,12 @@ static const struct setup_problem {
     {16, "the package index has no JupyterLab for this Python",
      "PIP_INDEX_URL or pip.conf names another index than PyPI, or python3 is too old or new"},
     {17, "pip could not install JupyterLab, as it says above",
-     "nothing is lost: mend it and run it again"},
+     "nothing is lost: fix the problem and run it again"},
     {18, "JupyterLab is installed but does not run, as it says above",
      "remove the folder and run it again"},
 };
 
-/* Returns the script's exit status and the last line it printed; -1: it did not end by itself. */
+/* Returns the script's exit status and the last line it printed; -1: it was killed. */
 static int run_script(char said[static LINE_SIZE])
 {
     FILE *from = popen(script, "r");

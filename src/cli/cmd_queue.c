@@ -96,7 +96,7 @@ struct entry {
     const struct json *object;
     const char *queue, *why;
     enum standing state;
-    const char *word; /* of its state, when it does not wait */
+    const char *word; /* of its state, unless it waits */
     int64_t place;    /* in the line of all queues; 0: in none, or a pod by itself */
     int64_t priority, members;
     int64_t since_ms; /* waiting since; otherwise its creation */
@@ -587,11 +587,21 @@ static bool describes(const struct queue_options *o)
            o->priority != defaults.priority;
 }
 
+/* NAME, or queue/NAME. */
+static const char *bare_name(const char *word)
+{
+    const char *slash = strchr(word, '/');
+
+    return slash && session_kind_is_called(&kind_queue, word, (size_t)(slash - word)) ? slash + 1
+                                                                                      : word;
+}
+
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {
     auto_err err = ERR_INIT;
     struct queue_call c = {.cli = cli, .options = values};
     const struct verb *verb = find_verb(cli, args);
+    const char *name = verb && verb->named ? bare_name(args->list[1]) : NULL;
     int r;
 
     if (!verb)
@@ -605,14 +615,14 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
         talk_errorf(&cli->talk, "--force is for 'muster queue delete'");
         return EXIT_USAGE;
     }
-    if (verb->makes && describe(&c, args->list[1], &err) < 0) {
+    if (verb->makes && describe(&c, name, &err) < 0) {
         talk_error(&cli->talk, &err);
         return EXIT_USAGE;
     }
     r = session_open(cli, &c.options->session, &c.session, &err);
     if (r == 0) {
         c.now_ms = clock_now_ms(loop_clock(c.session.loop));
-        r = verb->run(&c, verb->named ? args->list[1] : NULL, &err);
+        r = verb->run(&c, name, &err);
     }
     session_close(&c.session);
     return r ? command_fail(cli, &err) : EXIT_OK;

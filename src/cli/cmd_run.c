@@ -287,7 +287,7 @@ static void say_next_steps(const struct run *r, enum follow_end end)
         talk_hint(t, words("look around: muster logs %s   muster board %s   muster console"), name,
                   name);
     else if (end == FOLLOW_FAILED)
-        talk_hint(t, words("find out more: muster logs %s   muster events %s   muster export %s"),
+        talk_hint(t, words("find out more: muster logs %s   muster describe %s   muster export %s"),
                   name, name, name);
 }
 
@@ -459,7 +459,7 @@ static int find_words(struct run *r, const struct args *args, struct err *err)
     else if (args->len == 0)
         result = err_set(err, ERR_BAD_REQUEST, "nothing to run");
     else
-        result = err_set(err, ERR_BAD_REQUEST, "'%s': either one file, or a command behind --",
+        result = err_set(err, ERR_BAD_REQUEST, "'%s': either one file, or a command after --",
                          args->list[0]);
     err_hint(err, "muster run job.yaml   or: muster run --workers 2 -- python train.py");
     return result;

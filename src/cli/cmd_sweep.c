@@ -248,7 +248,7 @@ static int check(struct sweep *w, const struct args *args, struct err *err)
         err_set(err, ERR_BAD_REQUEST,
                 args->len == 0              ? "nothing to run"
                 : w->options->sets.len == 0 ? "nothing to vary: say --set"
-                                            : "the command comes behind --");
+                                            : "the command comes after --");
         err_hint(err, "muster sweep --set lr=0.1,0.01 -- python train.py --lr {lr}");
         return -EINVAL;
     }

@@ -12,17 +12,22 @@
 #include "cli/live.h"
 #include "cli/output.h"
 
+#define METRICS_VERSION "metrics.k8s.io/v1beta1"
 #define EVERY_MS 2000 /* the sampling interval */
 
 struct top_options {
     struct session_options session;
+    const char *format;
     bool all, once;
 };
+
+static const struct top_options defaults = {.format = "table"};
 
 static const struct option_spec options[] = {
     OPTION_OF_FLAG(struct top_options, all, "all-namespaces", "replicas in every namespace",
                    .letter = 'A'),
     OPTION_OF_FLAG(struct top_options, once, "once", "print once, even on a terminal"),
+    OPTION_OUTPUT(struct top_options),
     SESSION_OPTIONS(struct top_options, session),
     {0},
 };
@@ -157,7 +162,7 @@ static bool has_gpus(const struct json *nodes)
 }
 
 static void write_pods(struct session *s, const struct json *metrics, const struct json *pods,
-                       bool all, bool gpus, size_t width, struct buf *out)
+                       bool all, bool gpus, bool wide, size_t width, struct buf *out)
 {
     const char *header[COLUMNS_LIMIT];
     size_t n = 0, len = 0;
@@ -173,6 +178,10 @@ static void write_pods(struct session *s, const struct json *metrics, const stru
     header[n++] = "MEMORY";
     if (gpus)
         header[n++] = "GPU";
+    if (wide) {
+        header[n++] = "NODE";
+        header[n++] = "POD";
+    }
     json_each (m, json_get(metrics, "items")) {
         const struct json *pod = find_named(pods, object_name(m));
 
@@ -206,9 +215,40 @@ static void write_pods(struct session *s, const struct json *metrics, const stru
             else
                 columns_addf(&table, "%.2f", gpu);
         }
+        if (wide) {
+            columns_add(&table, json_string(json_at(list[i].pod, "spec", "nodeName"), ""));
+            columns_add(&table, object_name(list[i].pod));
+        }
     }
     columns_write(&table, width, out);
     columns_release(&table);
+}
+
+static void append_items(struct arena *a, struct json *items, const struct json *list,
+                         const char *kind)
+{
+    json_each (item, json_get(list, "items")) {
+        struct json *copy = json_clone(a, item);
+
+        json_set_string(a, copy, "apiVersion", METRICS_VERSION);
+        json_set_string(a, copy, "kind", kind);
+        (void)json_append(items, copy);
+    }
+}
+
+/* The metrics themselves; 1 when printed, 0 for a table, negative for an error. */
+static int print_metrics(const struct top *t, const struct json *nodes, const struct json *pods,
+                         struct err *err)
+{
+    struct arena *a = t->session->arena;
+    struct json *list = json_new_object(a), *items;
+
+    json_set_string(a, list, "apiVersion", "v1");
+    json_set_string(a, list, "kind", "List");
+    items = json_make_array(a, list, "items");
+    append_items(a, items, nodes, "NodeMetrics");
+    append_items(a, items, pods, "PodMetrics");
+    return output_list(t->options->format, list, err);
 }
 
 static int draw(void *arg, struct live *live, struct err *err)
@@ -217,10 +257,12 @@ static int draw(void *arg, struct live *live, struct err *err)
     struct session *s = t->session;
     struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
     struct json *node_metrics = NULL, *pod_metrics = NULL, *nodes = NULL, *pods = NULL;
+    bool wide = strcmp(t->options->format, "wide") == 0, sees_nodes;
+    size_t width = wide ? 0 : t->cli->talk.columns;
     const char *ns = t->options->all ? NULL : s->ns;
-    const char *path = ns ? arena_printf(s->arena,
-                                         "/apis/metrics.k8s.io/v1beta1/namespaces/%s/pods", ns)
-                          : "/apis/metrics.k8s.io/v1beta1/pods";
+    const char *path = ns ? arena_printf(s->arena, "/apis/" METRICS_VERSION "/namespaces/%s/pods",
+                                         ns)
+                          : "/apis/" METRICS_VERSION "/pods";
     auto_err not_allowed = ERR_INIT;
     int r = path ? fetch_list(s, path, &pod_metrics, err)
                  : err_set(err, ERR_INTERNAL, "out of memory");
@@ -229,15 +271,25 @@ static int draw(void *arg, struct live *live, struct err *err)
         r = session_list(s, &kind_pod, ns, NULL, &pods, err);
     if (r)
         return r;
+    /* not every user may see nodes */
+    sees_nodes = session_list(s, &kind_node, NULL, NULL, &nodes, &not_allowed) == 0 &&
+                 fetch_list(s, "/apis/" METRICS_VERSION "/nodes", &node_metrics, &not_allowed) == 0;
+    r = print_metrics(t, node_metrics, pod_metrics, err);
+    if (r)
+        return r < 0 ? r : 0;
+    if (!live && json_len(json_get(node_metrics, "items")) == 0 &&
+        json_len(json_get(pod_metrics, "items")) == 0) {
+        talk_note(&t->cli->talk,
+                  "nothing has been measured yet; usage is sampled every two seconds");
+        return 0;
+    }
     if (live)
         buf_adds(&out, "\033[H\033[J");
-    /* not every user may see nodes */
-    if (session_list(s, &kind_node, NULL, NULL, &nodes, &not_allowed) == 0 &&
-        fetch_list(s, "/apis/metrics.k8s.io/v1beta1/nodes", &node_metrics, &not_allowed) == 0) {
-        write_nodes(node_metrics, nodes, t->cli->talk.columns, &out);
+    if (sees_nodes) {
+        write_nodes(node_metrics, nodes, width, &out);
         buf_addc(&out, '\n');
     }
-    write_pods(s, pod_metrics, pods, t->options->all, has_gpus(nodes), t->cli->talk.columns, &out);
+    write_pods(s, pod_metrics, pods, t->options->all, has_gpus(nodes), wide, width, &out);
     r = output_bytes(STDOUT_FILENO, out.data, out.len);
     buf_release(&out);
     return r ? err_set(err, ERR_INTERNAL, "standard output is closed") : 0;
@@ -249,7 +301,8 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     auto_err err = ERR_INIT;
     struct session s = {0};
     struct top top = {.cli = cli, .options = o, .session = &s};
-    bool again = cli->talk.columns && !o->once;
+    bool table = strcmp(o->format, "table") == 0 || strcmp(o->format, "wide") == 0;
+    bool again = cli->talk.columns && !o->once && table;
     int r = session_open(cli, &o->session, &s, &err);
 
     (void)args;
@@ -272,10 +325,13 @@ const struct command command_top = {
     .args = "",
     .summary = "Show the current usage of nodes and replicas",
     .examples = "  muster top\n"
-                "  muster top -A --once\n",
+                "  muster top -A --once\n"
+                "  muster top -o json\n",
     .help = "Refreshes until Ctrl-C on a terminal; prints once into a pipe. Percentages are of\n"
-            "what the node offers, and of a replica's limits.\n",
+            "what the node offers, and of a replica's limits. -o json, yaml, name and jsonpath\n"
+            "print the NodeMetrics and PodMetrics once.\n",
     .options = options,
+    .defaults = &defaults,
     .options_size = sizeof(struct top_options),
     .run = run,
 };

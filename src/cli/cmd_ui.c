@@ -183,28 +183,6 @@ static void draw_list(struct ui *u, struct json *list, struct buf *out)
     buf_release(&text);
 }
 
-static void write_pods(struct ui *u, const struct job_pods *pods, struct buf *out)
-{
-    static const char *const header[] = {"REPLICA", "PHASE", "RESTARTS", "NODE", "POD"};
-    struct columns table;
-
-    columns_init(&table, header, ELEMS(header));
-    for (size_t i = 0; i < pods->len; i++) {
-        const struct json *pod = pods->list[i].pod;
-        int64_t restarts = 0;
-
-        json_each (c, json_at(pod, "status", "containerStatuses"))
-            restarts += json_get_int(c, "restartCount", 0);
-        columns_add(&table, follow_label(u->session->arena, pod, NULL));
-        columns_add(&table, json_string(json_at(pod, "status", "phase"), ""));
-        columns_addf(&table, "%" PRId64, restarts);
-        columns_add(&table, json_string(json_at(pod, "spec", "nodeName"), ""));
-        columns_add(&table, object_name(pod));
-    }
-    columns_write(&table, u->columns, out);
-    columns_release(&table);
-}
-
 static size_t choose_pod(struct ui *u, const struct job_pods *pods)
 {
     const char **uids = arena_alloc(u->session->arena, max_size(pods->len, 1) * sizeof(*uids));
@@ -233,7 +211,7 @@ static int draw_job(struct ui *u, const struct json *job, struct buf *out, struc
              job_progress(job, true, progress), job_has_succeeded(job) ? "" : job_why(job));
     n = add_lines(u, out, text.data, 0, u->rows - 1, SIZE_MAX);
     buf_clear(&text);
-    write_pods(u, &pods, &text);
+    job_pods_write(u->session->arena, &pods, u->columns, &text);
     room = max_size((u->rows - n - 1) / 2, 2);
     n += add_lines(u, out, text.data, at + 1 < room ? 0 : at + 2 - room, room, at + 1);
     add_line(u, out, "", false);

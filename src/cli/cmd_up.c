@@ -123,7 +123,7 @@ static void say_ready(struct cli *cli, const struct home *home, const struct rea
            "  log:     %s\n",
            r->address, home->kubeconfig_path, log);
     if (*r->login_code && pages)
-        printf("  console: %s/login?code=%s (good once)\n", pages, r->login_code);
+        printf("  console: %s/login?code=%s (valid once)\n", pages, r->login_code);
     fflush(stdout);
 }
 

@@ -92,7 +92,6 @@ void columns_addf(struct columns *c, const char *fmt, ...)
     columns_add(c, text);
 }
 
-/* How many columns fit: all but the last completely, and part of the last. */
 size_t columns_fit(const char *text, size_t width)
 {
     size_t len = strlen(text), at = 0, used = 0;
@@ -109,6 +108,22 @@ size_t columns_fit(const char *text, size_t width)
     return at;
 }
 
+void columns_wrap(struct buf *out, const char *text, size_t indent, size_t width)
+{
+    while (*text) {
+        size_t most = columns_fit(text, width > indent + 20 ? width - indent : 20), len = most;
+
+        if (text[most])
+            while (len > 0 && text[len] != ' ')
+                len--;
+        len = len ? len : most;
+        buf_addf(out, "%*s%.*s\n", (int)indent, "", (int)len, text);
+        for (text += len; *text == ' ';)
+            text++;
+    }
+}
+
+/* How many columns fit: all but the last completely, and part of the last. */
 static size_t columns_shown(const struct columns *c, size_t width)
 {
     size_t used = 0, shown = 0;
@@ -124,6 +139,15 @@ static size_t columns_shown(const struct columns *c, size_t width)
         shown++;
     }
     return shown;
+}
+
+size_t columns_lost(const struct columns *c, size_t width)
+{
+    size_t needed = 0;
+
+    for (size_t i = 0; i < c->per_row; i++)
+        needed += c->widths[i] + (i ? GAP : 0);
+    return width && needed > width ? needed - width : 0;
 }
 
 static void write_cut(struct buf *out, const char *cell, size_t room)

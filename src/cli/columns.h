@@ -19,6 +19,10 @@ void columns_add(struct columns *c, const char *cell); /* control characters bec
 void columns_addf(struct columns *c, const char *fmt, ...) printf_like(2, 3);
 /* width 0: unlimited. Otherwise the last column is cut, and columns that do not fit are omitted. */
 void columns_write(const struct columns *c, size_t width, struct buf *out);
+/* How many terminal columns the table lacks at this width. */
+size_t columns_lost(const struct columns *c, size_t width);
+/* Wraps text between words, each line indented; width includes the indentation. */
+void columns_wrap(struct buf *out, const char *text, size_t indent, size_t width);
 /* The number of bytes of text that fit into width columns. */
 size_t columns_fit(const char *text, size_t width);
 

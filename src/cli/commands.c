@@ -19,11 +19,13 @@ const struct command *const commands[] = {
     &command_board,
     &command_console,
     &command_exec,
+    &command_describe,
     &command_events,
     &command_top,
     &command_ui,
     &command_export,
     &command_stop,
+    &command_pause,
     &command_resume,
     &command_scale,
     &command_rerun,
@@ -74,11 +76,13 @@ enum exit_code command_fail(struct cli *cli, const struct err *e)
 
 static void print_overview(struct buf *out)
 {
-    buf_adds(out, words("muster runs distributed training jobs on this machine.\n\n"
-                        "  muster up --detach           start it\n"
-                        "  muster run job.yaml          run a job and follow its replicas\n"
-                        "  muster ps                    jobs, and why they are not running\n\n"
-                        "Commands:\n"));
+    buf_adds(out,
+             words("muster runs distributed training jobs on this machine.\n\n"
+                   "  muster run --workers 2 -- python train.py   run a program as a job\n"
+                   "  muster run job.yaml                         or the jobs of a manifest\n"
+                   "  muster ps                                   list jobs, and why they wait\n"
+                   "  muster console                              open the web console\n\n"
+                   "Commands:\n"));
     for (size_t i = 0; commands[i]; i++)
         if (!commands[i]->hidden)
             buf_addf(out, "  %-12s %s\n", commands[i]->name, words(commands[i]->summary));
@@ -97,7 +101,7 @@ void command_print_help(const struct command *c, struct buf *out)
     if (c->examples)
         buf_addf(out, "%s\n", c->examples);
     if (c->help)
-        buf_addf(out, "%s\n", words(c->help));
+        buf_addf(out, "%s\n", words_of_help(c->name, c->help));
     buf_adds(out, words("Options:\n"));
     options_help(c->options, out);
 }

@@ -38,7 +38,7 @@
 #define SPARE_BYTES (1024 * 1024)
 #define REST_MS 5000 /* without a write */
 #define MUCH_UNUSED_BYTES (64u * 1024u * 1024u)
-#define UNUSED_BYTES (1024u * 1024u) /* that are worth giving back */
+#define UNUSED_BYTES (1024u * 1024u) /* worth returning to the kernel */
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -309,7 +309,7 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
     int r;
 
     *d = (struct daemon){.lock_fd = -1, .options = options};
-    if (jupyter) /* pods have the daemon's variables */
+    if (jupyter) /* pods inherit the daemon's variables */
         (void)setenv(JUPYTER_VARIABLE, jupyter, 0);
     r = home_lock(options->home, &d->lock_fd, err);
     if (r == 0) {
@@ -329,8 +329,8 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
     return r;
 }
 
-/* Where there was no memory something may not have been heard or done. The controllers begin anew,
- * as after a restart, which they are made for; the node looks at its pods once more. */
+/* After an allocation failure, an event may have been missed or a step skipped. The controllers
+ * start over, as after a restart; the node looks at its pods again. */
 static void make_up_for_shortage(struct daemon *d)
 {
     unsigned shortages = memory_shortages();
@@ -349,9 +349,9 @@ static void make_up_for_shortage(struct daemon *d)
     log_warn("there was no memory for a while: the controllers have begun anew");
 }
 
-/* Freed memory between what is kept stays ours; in a quiet moment its pages go back, and when there
- * is much of it at any. They still count as unused then: only another amount is worth another look.
- */
+/* Freed memory between live blocks stays ours; when idle, or when there is much of it, its
+ * pages are returned. They still count as unused then, so only a different amount is worth
+ * another try. */
 static void on_rest(void *arg)
 {
     struct daemon *d = arg;

@@ -56,7 +56,7 @@ struct daemon {
     struct loop_signal *signals[4];
     struct clock_timer *rest_timer;
     const struct daemon_options *options;
-    unsigned shortages; /* of memory, that were seen to */
+    unsigned shortages; /* allocation failures already handled */
     int64_t rest_revision;
     size_t unused; /* when memory was last returned */
 };

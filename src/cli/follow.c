@@ -10,6 +10,7 @@
 #include "cli/jobphase.h"
 #include "cli/logreader.h"
 #include "cli/status_line.h"
+#include "cli/words.h"
 #include "client/cache.h"
 #include "client/client.h"
 #include "core/job.h"
@@ -282,6 +283,23 @@ static const char *pods_query(const struct target *t)
                : session_selector(a, "labelSelector", LABEL_OWNER_NAME, t->what.name);
 }
 
+static const struct json *job_of(const struct target *t)
+{
+    return t->jobs ? cache_get(t->jobs, t->what.ns, t->what.name) : NULL;
+}
+
+/* The others may fail after the replica that decides has succeeded. */
+static void warn_of_failed_replicas(const struct target *t)
+{
+    const struct json *job = job_of(t);
+    int64_t failed = json_int(json_at(job, "status", "aggregate", "failed"), 0);
+
+    if (failed > 0)
+        talk_warn(&t->f->cli->talk,
+                  "%lld of %lld replicas failed without failing the job: muster describe %s",
+                  (long long)failed, (long long)job_replicas(job), t->what.name);
+}
+
 static void say_end(const struct target *t)
 {
     const struct talk *talk = &t->f->cli->talk;
@@ -292,14 +310,16 @@ static void say_end(const struct target *t)
         return;
     if (t->end == FOLLOW_SUCCEEDED && until)
         talk_note(talk, "%s: %s", t->what.name, until);
-    else if (t->end == FOLLOW_SUCCEEDED)
+    else if (t->end == FOLLOW_SUCCEEDED) {
+        warn_of_failed_replicas(t);
         talk_note(talk, "%s: succeeded after %s", t->what.name, time_age(t->took_ms, took));
-    else if (t->end == FOLLOW_NEVER_FITS)
+    } else if (t->end == FOLLOW_NEVER_FITS)
         talk_errorf(talk, "job '%s' cannot start%s%s", t->what.name, *sentence ? ": " : "",
                     sentence);
     else
         talk_errorf(talk, "job '%s' did not %s%s%s", t->what.name,
-                    until ? arena_printf(&t->f->cli->arena, "become %s", until) : "succeed",
+                    until ? arena_printf(&t->f->cli->arena, words("become %s"), until)
+                          : words("succeed"),
                     *sentence ? ": " : "", sentence);
 }
 
@@ -388,11 +408,6 @@ static void look_at_target(struct target *t)
 }
 
 /* --- status --- */
-
-static const struct json *job_of(const struct target *t)
-{
-    return t->jobs ? cache_get(t->jobs, t->what.ns, t->what.name) : NULL;
-}
 
 static void write_status(struct follow *f, struct buf *out)
 {

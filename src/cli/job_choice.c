@@ -58,6 +58,21 @@ static bool is_meant(struct choosing *c, size_t count)
     return false;
 }
 
+/* Without names, pausing and resuming pass over jobs they cannot change. */
+static void drop_unconcerned(const struct choosing *c, struct json *items)
+{
+    struct json *next;
+
+    for (struct json *job = json_first_mut(items); job; job = next) {
+        bool paused = json_bool(json_at(job, "spec", "runMode", "pause", "enabled"), false);
+
+        next = job->next;
+        if (c->fn == job_choice_set_paused &&
+            (job_is_finished(job) || paused == *(const bool *)c->arg))
+            (void)json_remove_item(items, job);
+    }
+}
+
 static void treat_labelled(struct choosing *c)
 {
     auto_err err = ERR_INIT;
@@ -67,9 +82,10 @@ static void treat_labelled(struct choosing *c)
         fail(c, &err);
         return;
     }
+    drop_unconcerned(c, json_get_mut(list, "items"));
     if (json_len(json_get(list, "items")) == 0) {
-        talk_note(&c->cli->talk, "no jobs%s in namespace %s",
-                  c->choice->selector ? " with these labels" : "", c->session.ns);
+        talk_note(&c->cli->talk, "no jobs%s in namespace %s to %s",
+                  c->choice->selector ? words(" with these labels") : "", c->session.ns, c->verb);
         return;
     }
     if (is_meant(c, json_len(json_get(list, "items"))))

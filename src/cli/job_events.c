@@ -24,15 +24,16 @@ static int by_time(const void *a, const void *b)
                         : strverscmp(object_resource_version(x), object_resource_version(y));
 }
 
-/* About the job itself, its PodGroup or one of its pods, including deleted ones. */
-static bool is_about(struct arena *a, const struct json *event, const struct json *job)
+/* About the object itself, and for a job its PodGroup and pods, including deleted ones. */
+static bool is_about(struct arena *a, const struct json *event, const struct json *object)
 {
     const struct json *about = json_get(event, "involvedObject");
     const char *name = json_get_string(about, "name", "");
-    const char *child = job_child_name(a, job);
+    const struct kind *k = kind_of_object(object);
+    const char *child = k && job_is_kind(k) ? job_child_name(a, object) : NULL;
     size_t len = child ? strlen(child) : 0;
 
-    return json_string_is(json_get(about, "uid"), object_uid(job)) ||
+    return json_string_is(json_get(about, "uid"), object_uid(object)) ||
            (child && strncmp(name, child, len) == 0 && (!name[len] || name[len] == '-'));
 }
 
@@ -57,7 +58,7 @@ void job_events_write(const struct json *list, int64_t now_ms, size_t width, str
 }
 
 /* The wanted ones, oldest first. */
-static struct json *choose(struct arena *a, struct json *list, const struct json *job,
+static struct json *choose(struct arena *a, struct json *list, const struct json *object,
                            bool warnings)
 {
     struct json *items = json_get_mut(list, "items"), *chosen = json_new_object(a), *out;
@@ -68,7 +69,7 @@ static struct json *choose(struct arena *a, struct json *list, const struct json
     json_set_string(a, chosen, "kind", "List");
     out = json_make_array(a, chosen, "items");
     for (struct json *e = json_first_mut(items); e && all; e = e->next)
-        if ((!job || is_about(a, e, job)) &&
+        if ((!object || is_about(a, e, object)) &&
             (!warnings || json_string_is(json_get(e, "type"), "Warning")))
             all[n++] = e;
     if (n)
@@ -81,14 +82,22 @@ static struct json *choose(struct arena *a, struct json *list, const struct json
     return all ? chosen : NULL;
 }
 
-int job_events_find(struct session *s, const struct json *job, bool warnings, struct json **ret,
+/* Events about an object without a namespace are in the default one. */
+static const char *namespace_of(const struct session *s, const struct json *object)
+{
+    const char *ns = object ? object_namespace(object) : s->ns;
+
+    return *ns ? ns : "default";
+}
+
+int job_events_find(struct session *s, const struct json *object, bool warnings, struct json **ret,
                     struct err *err)
 {
     struct json *list = NULL;
-    int r = session_list(s, &kind_event, job ? object_namespace(job) : s->ns, NULL, &list, err);
+    int r = session_list(s, &kind_event, namespace_of(s, object), NULL, &list, err);
 
     if (r)
         return r;
-    *ret = choose(s->arena, list, job, warnings);
+    *ret = choose(s->arena, list, object, warnings);
     return *ret ? 0 : err_set(err, ERR_INTERNAL, "out of memory");
 }

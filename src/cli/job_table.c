@@ -14,11 +14,14 @@
 
 static size_t name_columns(const struct job_table_shape *shape, const char *names[COLUMNS_LIMIT])
 {
-    static const char *const always[] = {"NAME", "KIND", "PHASE", "READY", "RESTARTS", "AGE"};
+    static const char *const always[] = {"PHASE", "READY", "RESTARTS", "AGE"};
     size_t n = 0;
 
     if (shape->all)
         names[n++] = "NAMESPACE";
+    names[n++] = "NAME";
+    if (!shape->no_kind)
+        names[n++] = "KIND";
     for (size_t i = 0; i < ELEMS(always); i++)
         names[n++] = always[i];
     if (shape->queue)
@@ -93,7 +96,8 @@ static void add_row(struct arena *a, struct columns *c, const struct json *job, 
     if (shape->all)
         columns_add(c, object_namespace(job));
     columns_add(c, object_name(job));
-    columns_add(c, json_get_string(job, "kind", ""));
+    if (!shape->no_kind)
+        columns_add(c, json_get_string(job, "kind", ""));
     columns_add(c, object_is_deleting(job) ? "Deleting" : job_phase(job));
     columns_add(c, table_cell_text(a, k ? table_cell(a, k, "Running", job, now_ms) : NULL));
     columns_addf(c, "%lld", (long long)job_restarts(job));
@@ -111,10 +115,19 @@ static void add_row(struct arena *a, struct columns *c, const struct json *job, 
         add_note(c, job);
 }
 
+static void fill(struct columns *c, struct arena *a, const struct json *list, int64_t now_ms,
+                 const struct job_table_shape *shape)
+{
+    const char *names[COLUMNS_LIMIT];
+
+    columns_init(c, names, name_columns(shape, names));
+    json_each (job, json_get(list, "items"))
+        add_row(a, c, job, now_ms, shape);
+}
+
 void job_table_write(struct arena *a, const struct json *list, int64_t now_ms, size_t width,
                      struct job_table_shape shape, struct buf *out)
 {
-    const char *names[COLUMNS_LIMIT];
     struct columns table;
 
     json_each (job, json_get(list, "items")) {
@@ -124,9 +137,12 @@ void job_table_write(struct arena *a, const struct json *list, int64_t now_ms, s
             shape.tags |= shape.wide && strncmp(label->key, TAG_PREFIX, strlen(TAG_PREFIX)) == 0;
         shape.note |= shape.wide && object_annotation(job, ANNOTATION_NOTE);
     }
-    columns_init(&table, names, name_columns(&shape, names));
-    json_each (job, json_get(list, "items"))
-        add_row(a, &table, job, now_ms, &shape);
+    fill(&table, a, list, now_ms, &shape);
+    if (columns_lost(&table, width) > 0) {
+        columns_release(&table);
+        shape.no_kind = true;
+        fill(&table, a, list, now_ms, &shape);
+    }
     columns_write(&table, width, out);
     columns_release(&table);
 }

@@ -8,6 +8,7 @@
 /* Optional columns; most are added when a job has something to show in them. */
 struct job_table_shape {
     bool all, queue, progress, wide, tags, note;
+    bool no_kind; /* to leave room for WHY */
 };
 
 /* A header and a line for each of the list's items; width as for columns_write. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/timefmt.h"
+#include "cli/words.h"
 
 const char *job_phase(const struct json *job)
 {
@@ -24,9 +25,14 @@ bool job_is_finished(const struct json *job)
     return job_has_succeeded(job) || strcmp(job_phase(job), "Failed") == 0;
 }
 
+/* Without "KIND NAME has failed: ", which is known where the sentence is shown. */
 const char *job_why(const struct json *job)
 {
-    return json_string(json_at(job, "status", "message"), "");
+    static const char failed[] = " has failed: ";
+    const char *why = json_string(json_at(job, "status", "message"), "");
+    const char *kind = json_get_string(job, "kind", ""), *rest = strstr(why, failed);
+
+    return rest && *kind && strncmp(why, kind, strlen(kind)) == 0 ? rest + strlen(failed) : why;
 }
 
 int64_t job_restarts(const struct json *job)
@@ -112,17 +118,17 @@ const char *jobphase_news(struct jobphase *last, struct arena *a, const struct j
         return NULL;
     if (now.restarts > before.restarts && before.any)
         return arena_printf(
-            a, "restart %lld of %lld%s%s", (long long)now.restarts,
+            a, words("restart %lld of %lld%s%s"), (long long)now.restarts,
             (long long)json_int(json_at(job, "spec", "runPolicy", "backoffLimit"), 3),
             *why ? ": " : "", why);
     /* Replicas that finish are no news, those that start are. */
     if (running && (now.running > before.running || strcmp(before.phase, phase) != 0))
-        return arena_printf(a, "running %lld/%lld", (long long)now.running,
+        return arena_printf(a, words("running %lld/%lld"), (long long)now.running,
                             (long long)job_replicas(job));
     if (running ||
         (before.any && strcmp(before.phase, phase) == 0 && strcmp(before.why, now.why) == 0))
         return NULL;
     if (strcmp(phase, "Pending") == 0)
-        return *why ? arena_printf(a, "waiting: %s", why) : NULL;
+        return *why ? arena_printf(a, words("waiting: %s"), why) : NULL;
     return arena_printf(a, "%s%s%s", phase, *why ? ": " : "", why);
 }

@@ -314,8 +314,10 @@ static void say_unknown_kind(struct loader *l, const struct json *object)
     suggest_init(&near, name);
     for (size_t i = 0; kinds[i]; i++) {
         if (strcmp(kinds[i]->name, name) == 0) {
-            (void)snprintf(text, sizeof(text), "\"%s\" has no %s: it must be %s", version, name,
-                           kind_api_version(l->arena, kinds[i]));
+            (void)snprintf(text, sizeof(text),
+                           *version ? "\"%s\" has no %s: it must be %s"
+                                    : "Required value%s: for a %s it is %s",
+                           version, name, kind_api_version(l->arena, kinds[i]));
             problem(l, line_of(object, "apiVersion"), "apiVersion", text);
             return;
         }
@@ -323,6 +325,11 @@ static void say_unknown_kind(struct loader *l, const struct json *object)
     }
     if (!*name)
         (void)snprintf(text, sizeof(text), "Required value: which kind of object this is");
+    else if (strcmp(name, "PyTorchJob") == 0)
+        (void)snprintf(text, sizeof(text),
+                       "unknown kind \"%s\": Kubeflow's PyTorchJob is a PyTorchTrainingJob here; "
+                       "'muster explain job' lists its fields",
+                       name);
     else if (near.best && near.distance <= KIND_SLIP_EDITS)
         (void)snprintf(text, sizeof(text), "unknown kind \"%.200s\": did you mean %s?", name,
                        near.best);

@@ -6,10 +6,10 @@
 #define MPI_RSH_COMMAND "mpi-rsh"
 /* From mpi-launch: the container of each worker's pod to use; unset: the only one. */
 #define MPI_RSH_CONTAINER "MUSTER_MPI_CONTAINER"
-/* From mpi-launch: a configuration of ssh, which is to be used; absent: pods/exec is. */
+/* From mpi-launch: the ssh configuration to use; unset: pods/exec is used. */
 #define MPI_RSH_SSH "MUSTER_MPI_SSH_CONFIG"
-/* Without it MPI's hwloc asks every X display it can dial for GPUs, and waits for ever where
- * another program has such a port: display :6 is TensorBoard's 6006. What the user set stays. */
+/* Without it MPI's hwloc queries every X display it can connect to for GPUs, and hangs if another
+ * program has such a port: display :6 is TensorBoard's 6006. A user's value stays. */
 #define MPI_HWLOC "HWLOC_COMPONENTS"
 #define MPI_HWLOC_VALUE "-gl"
 

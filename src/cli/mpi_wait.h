@@ -14,15 +14,15 @@ struct mpi_wait {
     const char *const *workers; /* pod names */
     size_t workers_len;
     int64_t timeout_seconds;
-    bool by_ssh;       /* the right to pods/exec is not needed */
-    struct talk *talk; /* what is in the way is said at once, once */
+    bool by_ssh;       /* permission for pods/exec is not needed */
+    struct talk *talk; /* each obstacle is reported immediately, once */
 };
 
 /* What was learned about the ready workers. */
 struct mpi_workers {
-    bool one_machine;       /* they share a network that is only this machine's own */
+    bool one_machine;       /* they share this machine's own network */
     const char *container;  /* to start MPI in, in the arena; NULL: the only one */
-    const char **addresses; /* of each, in the order of their names */
+    const char **addresses; /* of each, ordered by name */
 };
 
 /* ERR_TIMEOUT names the first worker that is not ready, and why; ERR_FORBIDDEN the right that the

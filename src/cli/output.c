@@ -1,6 +1,7 @@
 /* output.c - see output.h. JSON and YAML are the API's own objects, field by field. */
 #include "cli/output.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,15 +17,18 @@
 const char *const output_manifest_formats[] = {"yaml", "json", NULL};
 const char *const output_formats[] = {"table", "wide", "json", "yaml", "name", "jsonpath=", NULL};
 
+/* "kind.group/name", as kubectl writes it. */
 static void write_names(struct buf *out, const struct json *list)
 {
     json_each (object, json_get(list, "items")) {
-        const struct kind *k = kind_of_object(object);
+        const char *version = json_get_string(object, "apiVersion", "");
+        const char *slash = strchr(version, '/');
 
-        if (k && *k->group)
-            buf_addf(out, "%s.%s/%s\n", k->singular, k->group, object_name(object));
-        else if (k)
-            buf_addf(out, "%s/%s\n", k->singular, object_name(object));
+        for (const char *c = json_get_string(object, "kind", ""); *c; c++)
+            buf_addc(out, (char)tolower((unsigned char)*c));
+        if (slash)
+            buf_addf(out, ".%.*s", (int)(slash - version), version);
+        buf_addf(out, "/%s\n", object_name(object));
     }
 }
 

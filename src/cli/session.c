@@ -358,6 +358,13 @@ static void suggest_job(struct session *s, const char *name, struct err *err)
         err_hint(err, words("'muster ps' lists the jobs; -n chooses the namespace"));
 }
 
+/* "job" is the kind `muster run` creates, or any kind of job where an existing one is meant. */
+static bool is_any_job(const char *word, size_t len)
+{
+    return (len == 3 && strncmp(word, "job", len) == 0) ||
+           (len == 4 && strncmp(word, "jobs", len) == 0);
+}
+
 bool session_kind_is_called(const struct kind *k, const char *word, size_t len)
 {
     const char *dot = memchr(word, '.', len);
@@ -376,7 +383,30 @@ bool session_kind_is_called(const struct kind *k, const char *word, size_t len)
     return false;
 }
 
-/* The kind in KIND/NAME; any for a bare name. */
+const struct kind *session_find_kind(const char *word, size_t len, struct err *err)
+{
+    struct suggest near;
+    char name[64] = "";
+
+    if (is_any_job(word, len))
+        return &kind_pytorch_training_job;
+    for (size_t i = 0; kinds[i]; i++)
+        if (!kinds[i]->refused && session_kind_is_called(kinds[i], word, len))
+            return kinds[i];
+    memcpy(name, word, min_size(len, sizeof(name) - 1));
+    suggest_init(&near, name);
+    for (size_t i = 0; kinds[i]; i++)
+        if (!kinds[i]->refused)
+            suggest_offer(&near, kinds[i]->singular);
+    err_set(err, ERR_NOT_FOUND, words("unknown kind '%s'"), name);
+    if (near.best)
+        err_hint(err, words("did you mean %s?"), near.best);
+    else
+        err_hint(err, words("'muster explain' lists the kinds"));
+    return NULL;
+}
+
+/* The kind of job in KIND/NAME; any for job/NAME and a bare name. */
 static int wanted_kind(const char *word, const struct kind **ret, const char **ret_name,
                        struct err *err)
 {
@@ -385,7 +415,7 @@ static int wanted_kind(const char *word, const struct kind **ret, const char **r
 
     *ret = NULL;
     *ret_name = slash ? slash + 1 : word;
-    if (!slash)
+    if (!slash || is_any_job(word, (size_t)(slash - word)))
         return 0;
     for (size_t i = 0; job_kinds[i]; i++) {
         if (session_kind_is_called(job_kinds[i]->kind, word, (size_t)(slash - word)))
@@ -443,6 +473,40 @@ int session_find_job(struct session *s, const char *word, const struct kind **re
             name, s->ns);
     suggest_job(s, name, err);
     return -ENOENT;
+}
+
+static int find_of_kind(struct session *s, const struct kind *k, const char *name,
+                        struct json **ret, struct err *err)
+{
+    const char *ns = !k->namespaced ? NULL : k == &kind_queue ? QUEUE_NAMESPACE : s->ns;
+    int r = session_get(s, k, ns, name, ret, err);
+
+    if (r == 0 || err->reason != ERR_NOT_FOUND || !ns)
+        return r;
+    err_release(err);
+    err_set(err, ERR_NOT_FOUND, words("no %s '%s' in namespace %s"), k->singular, name, ns);
+    err_hint(err, words("-n chooses the namespace"));
+    return r;
+}
+
+int session_find_object(struct session *s, const char *word, const struct kind **ret_kind,
+                        struct json **ret, struct err *err)
+{
+    const char *slash = strchr(word, '/'), *name = slash ? slash + 1 : word;
+    const struct kind *k = slash ? &kind_job : &kind_pod;
+    auto_err attempt = ERR_INIT;
+    int r;
+
+    if (slash && !is_any_job(word, (size_t)(slash - word))) {
+        *ret_kind = session_find_kind(word, (size_t)(slash - word), err);
+        return *ret_kind ? find_of_kind(s, *ret_kind, name, ret, err) : -ENOENT;
+    }
+    r = session_find_job(s, word, ret_kind, ret, err);
+    if (r == 0 || err->reason != ERR_NOT_FOUND || session_get(s, k, s->ns, name, ret, &attempt))
+        return r;
+    err_release(err);
+    *ret_kind = k;
+    return 0;
 }
 
 struct removal {

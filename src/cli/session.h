@@ -80,10 +80,18 @@ int session_list_jobs(struct session *s, const char *ns, const char *labels, str
 /* "mpijob", "mpijobs", "MPIJob" or a short name, as in kubectl; optionally followed by a group. */
 bool session_kind_is_called(const struct kind *k, const char *word, size_t len);
 
+/* The kind of that name; job is the one `muster run` creates. NULL: unknown, with a suggestion. */
+const struct kind *session_find_kind(const char *word, size_t len, struct err *err) must_check;
+
 /* Finds a job by NAME among all job kinds, or by KIND/NAME. An ambiguous name is an error; not
  * found: ERR_NOT_FOUND with the nearest name as hint. */
 int session_find_job(struct session *s, const char *word, const struct kind **ret_kind,
                      struct json **ret_job, struct err *err) must_check;
+
+/* Finds an object of any kind by KIND/NAME. A bare NAME is a job's, else a pod's; queues are found
+ * in their own namespace. */
+int session_find_object(struct session *s, const char *word, const struct kind **ret_kind,
+                        struct json **ret, struct err *err) must_check;
 
 /* Deletes a job and waits until it and everything that ran for it is gone. */
 int session_remove_job(struct session *s, const struct kind *k, const struct json *job,

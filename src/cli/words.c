@@ -1,5 +1,6 @@
 #include "cli/words.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,4 +27,14 @@ const char *words(const char *english)
         if (strcmp(p->english, english) == 0)
             return p->chinese;
     return english;
+}
+
+const char *words_of_help(const char *command, const char *english)
+{
+    char key[64];
+    const char *text;
+
+    (void)snprintf(key, sizeof(key), "help %s", command);
+    text = words(key);
+    return text == key ? english : text;
 }

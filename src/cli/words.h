@@ -10,6 +10,8 @@
 
 /* The text itself if there is no translation. Formats keep their conversions, in the same order. */
 const char *words(const char *english) __attribute__((format_arg(1)));
+/* The help of a command; the table has it as "help NAME". */
+const char *words_of_help(const char *command, const char *english);
 
 struct words_pair {
     const char *english, *chinese;

@@ -6,16 +6,18 @@ const struct words_pair words_chinese[] = {
     {"error: ", "错误："},
     {"  hint: ", "  提示："},
     {"warning: ", "警告："},
-    {"muster runs distributed training jobs on this machine.\n"
-     "\n"
-     "  muster up --detach           start it\n"
-     "  muster run job.yaml          run a job and follow its replicas\n"
-     "  muster ps                    jobs, and why they are not running\n"
-     "\n"
+    {"muster runs distributed training jobs on this machine.\n\n"
+     "  muster run --workers 2 -- python train.py   run a program as a job\n"
+     "  muster run job.yaml                         or the jobs of a manifest\n"
+     "  muster ps                                   list jobs, and why they wait\n"
+     "  muster console                              open the web console\n\n"
      "Commands:\n",
-     "muster 在这台机器上运行分布式训练任务。\n\n  muster up --detach           启动\n  muster run "
-     "job.yaml          运行一个任务并跟踪它的副本\n  muster ps                    "
-     "列出任务，以及它们为什么没有运行\n\n命令：\n"},
+     "muster 在这台机器上运行分布式训练任务。\n\n"
+     "  muster run --workers 2 -- python train.py   把程序作为任务运行\n"
+     "  muster run job.yaml                         或运行清单中的任务\n"
+     "  muster ps                                   列出任务，以及等待的原因\n"
+     "  muster console                              打开网页控制台\n\n"
+     "命令：\n"},
     {"\n`muster help COMMAND` or `muster COMMAND -h` says more; `muster help exit-codes` lists "
      "exit codes.\n",
      "\n用 `muster help COMMAND` 或 `muster COMMAND -h` 查看详细说明；`muster help exit-codes` "
@@ -41,7 +43,10 @@ const struct words_pair words_chinese[] = {
     {"Write everything about a job into one HTML file, for a bug report",
      "把任务的全部信息写入一个 HTML 文件，用于报告问题"},
     {"Stop the replicas of jobs; the jobs and their logs stay", "停止任务的副本；任务和日志保留"},
-    {"Resume stopped jobs, with new replicas", "让已停止的任务以新的副本继续"},
+    {"Pause jobs: the same as stop", "暂停任务：与 stop 相同"},
+    {"Resume stopped or paused jobs, with new replicas", "让已停止或暂停的任务以新的副本继续"},
+    {"Describe an object: its state, why, replicas and events",
+     "描述一个对象：状态、原因、副本和事件"},
     {"Change the number of replicas of an elastic job", "改变弹性任务的副本数"},
     {"Run a job again, as a new one, and follow it", "把任务作为新任务再运行一次并跟踪"},
     {"Remove jobs: their replicas are stopped, files they wrote stay",
@@ -136,7 +141,7 @@ const struct words_pair words_chinese[] = {
      "回来查看：muster logs -f %s   停止：muster rm %s"},
     {"follow it with: muster logs -f %s", "跟踪日志：muster logs -f %s"},
     {"nothing was created", "没有创建任何对象"},
-    {"let %s go on with: muster resume %s", "让 %s 继续：muster resume %s"},
+    {"resume with: muster resume %s", "继续：muster resume %s"},
     {"it goes on; come back with: muster logs -f %s", "任务继续运行；回来查看：muster logs -f %s"},
     {"not yet after %s; 'muster ps' says why", "等待 %s 后仍未达到；'muster ps' 说明原因"},
     {"--timeout wants a time like 30s or 2h, not '%s'",
@@ -214,7 +219,7 @@ const struct words_pair words_chinese[] = {
     {"PIP_INDEX_URL or pip.conf names another index than PyPI, or python3 is too old or new",
      "PIP_INDEX_URL 或 pip.conf 指定了 PyPI 以外的索引，或 python3 过旧或过新"},
     {"pip could not install JupyterLab, as it says above", "pip 未能安装 JupyterLab，原因见上"},
-    {"nothing is lost: mend it and run it again", "没有丢失任何东西：修复后重新运行"},
+    {"nothing is lost: fix the problem and run it again", "没有丢失任何东西：修复后重新运行"},
     {"JupyterLab is installed but does not run, as it says above",
      "JupyterLab 已安装但无法运行，原因见上"},
     {"remove the folder and run it again", "删除该目录后重新运行"},
@@ -312,103 +317,91 @@ const struct words_pair words_chinese[] = {
     {"run an MPI program, as an MPIJob", "作为 MPIJob 运行 MPI 程序"},
     {"consider a Notebook or TensorBoard idle after this time without use (default 1h; 0: never)",
      "Notebook 或 TensorBoard 闲置这么久后视为空闲（默认 1h；0：从不）"},
-    {"Prints an address that signs you in once, and opens it if there is a browser. With\n"
-     "--kubeconfig it serves the console for any API server until Ctrl-C; users sign in\n"
-     "with a token of that server and may do what it allows them. It speaks plain HTTP\n"
-     "on the loopback, and TLS with a self-signed certificate on other addresses. In a\n"
-     "pod --listen alone serves the console of the pod's cluster.\n",
+    {"help console",
      "打印一个可登录一次的地址，有浏览器时打开它。使用 --kubeconfig 时，为任意 API 服务器\n"
      "提供控制台，直到 Ctrl-C；用户用该服务器的令牌登录，能做的事由服务器决定。回环地址上\n"
      "使用普通 HTTP，其他地址上使用自签名证书的 TLS。在 Pod 中只用 --listen 就提供该 Pod\n"
      "所在集群的控制台。\n"},
-    {"Several may run: the holder of the Lease kube-system/muster-controller acts, and\n"
-     "for its scheduler the holder of kube-system/muster-scheduler. In a pod of a\n"
-     "cluster it needs no --kubeconfig (`muster manifests` prints what to install\n"
-     "there).\n",
+    {"help controller",
      "可以运行多个：持有 Lease kube-system/muster-controller 的一个工作，其中的调度器则由持有\n"
      "kube-system/muster-scheduler 的一个工作。在集群的 Pod 中不需要 --kubeconfig\n"
      "（`muster manifests` 打印要安装的内容）。\n"},
-    {"Several may run: the holder of the Lease kube-system/muster-scheduler acts. On a\n"
-     "Kubernetes cluster it places pods whose schedulerName is t9k-scheduler or muster,\n"
-     "with --as-default also those of default-scheduler, and leaves all others alone.\n",
+    {"help scheduler",
      "可以运行多个：持有 Lease kube-system/muster-scheduler 的一个工作。在 Kubernetes 集群上，\n"
      "它放置 schedulerName 为 t9k-scheduler 或 muster 的 Pod，使用 --as-default 时也放置\n"
      "default-scheduler 的 Pod，其他的不管。\n"},
-    {"Changes nothing. A warning costs a feature; after a failure nothing works, and the\n"
-     "exit code is 1.\n",
-     "不改变任何东西。警告表示少一项功能；出现失败时什么都不能用，退出码为 1。\n"},
-    {"Oldest first. Without a job: all events of the namespace.\n",
-     "最早的在前。不给任务时：该命名空间的全部事件。\n"},
-    {"Exits with the command's exit code.\n", "以该命令的退出码退出。\n"},
-    {"Needs no server. job means PyTorchTrainingJob, the kind that 'muster run' creates.\n",
-     "不需要服务器。job 指 PyTorchTrainingJob，即 'muster run' 创建的类型。\n"},
-    {"Contains its manifest and status, events, pods, logs and curves. Values of\n"
-     "variables whose names look secret are left out.\n",
+    {"help doctor", "不改变任何东西。警告表示少一项功能；出现失败时什么都不能用，退出码为 1。\n"},
+    {"help events", "最早的在前。不给任务时：该命名空间的全部事件。\n"},
+    {"help exec", "以该命令的退出码退出。\n"},
+    {"help explain", "不需要服务器。job 指 PyTorchTrainingJob，即 'muster run' 创建的类型。\n"},
+    {"help export",
      "包含任务的清单、状态、事件、Pod、日志和曲线。名称像密钥的变量的值会被略去。\n"},
-    {"Prints the definitions of the kinds, and controller, scheduler and console with\n"
-     "the rights they need. Applying it again upgrades. To remove it, first `kubectl\n"
-     "delete pj,mj,tb --all -A --cascade=foreground`, then `kubectl delete -f` of the\n"
-     "same text.\n",
+    {"help manifests",
      "打印各类型的定义，以及控制器、调度器和控制台及其所需的权限。再次应用即为升级。要移除，\n"
      "先执行 `kubectl delete pj,mj,tb --all -A --cascade=foreground`，再对同样的内容执行\n"
      "`kubectl delete -f`。\n"},
-    {"Notebooks run the machine's jupyter-lab: the one in the daemon's PATH or virtual\n"
-     "environment, otherwise the one this installs in ~/.local/share/muster/jupyter.\n",
+    {"help notebook",
      "Notebook 运行本机的 jupyter-lab：守护进程的 PATH 或虚拟环境中的那个，否则是本命令安装在\n"
      "~/.local/share/muster/jupyter 中的那个。\n"},
-    {"Newest first. -o json prints a List, -o jsonpath the first value of the path for\n"
-     "each job.\n",
+    {"help ps",
      "最新的在前。-o json 打印一个 List，-o jsonpath 打印每个任务在该路径上的第一个值。\n"},
-    {"The exit code is the job's: 0 if it succeeded, 3 if it failed, 7 if it can never\n"
-     "fit on this machine (--wait waits anyway). Ctrl-C detaches; the job keeps running.\n"
-     "An existing job that matches the file is followed.\n"
-     "A container without workingDir runs in the file's folder, a command in the current\n"
-     "one; on a cluster (--kubeconfig, --context) in its image's. A command gets your\n"
-     "PATH and Python environment. FILE may be a folder of manifests, or - for standard\n"
-     "input.\n"
-     "If muster is not up, it is started.\n",
+    {"help run",
      "退出码就是任务的结果：成功为 0，失败为 3，在这台机器上永远放不下为 7（使用 --wait 则照样\n"
      "等待）。Ctrl-C 只是离开，任务继续运行。已存在且与文件相同的任务会被跟踪。\n"
      "没有 workingDir 的容器在文件所在的目录中运行，命令在当前目录中运行；在集群上\n"
      "（--kubeconfig、--context）则在镜像指定的目录中运行。命令使用你的 PATH 和 Python 环境。\n"
      "FILE 可以是存放清单的目录，或用 - 表示标准输入。\n"
      "muster 没有启动时会自动启动。\n"},
-    {"The job is paused (spec.runMode.pause.enabled) and gives up its resources. 'muster\n"
-     "resume' creates its replicas again, 'muster rm' removes it.\n",
+    {"help stop",
      "任务被暂停（spec.runMode.pause.enabled）并释放资源。'muster resume' 重新创建其副本，\n"
      "'muster rm' 删除它。\n"},
-    {"Each combination is a job, labelled muster.dev/sweep=NAME and\n"
-     "param.muster.dev/lr=0.1.\n"
-     "Compare them in the console, or with: muster board -l muster.dev/sweep=NAME.\n"
-     "Jobs beyond --parallel are created paused and resumed in turn by the daemon,\n"
-     "regardless of Ctrl-C and --detach. The exit code is 3 if one of them failed.\n",
+    {"help sweep",
      "每种组合是一个任务，带有标签 muster.dev/sweep=NAME 和 param.muster.dev/lr=0.1。\n"
      "可在控制台中比较，或用：muster board -l muster.dev/sweep=NAME。\n"
      "超出 --parallel 的任务以暂停状态创建，由守护进程依次恢复，与 Ctrl-C 和 --detach 无关。\n"
      "其中有任务失败时退出码为 3。\n"},
-    {"Needs no TensorBoard. Event files are looked for in spec.tensorboardSpec of the\n"
-     "job, in its annotation muster.dev/log-dir, or below its working folder; for a\n"
-     "TensorBoard, in the folders it shows. --open opens the page.\n",
+    {"help board",
      "不需要 TensorBoard。事件文件依次在任务的 spec.tensorboardSpec、注解 muster.dev/log-dir\n"
      "和工作目录之下查找；对于 TensorBoard，则在它显示的目录中查找。--open 打开页面。\n"},
-    {"Refreshes until Ctrl-C on a terminal; prints once into a pipe. Percentages are of\n"
-     "what the node offers, and of a replica's limits.\n",
+    {"help top",
      "在终端上持续刷新，直到 Ctrl-C；在管道中只打印一次。百分比相对于节点可分配的资源和副本的\n"
-     "限制。\n"},
-    {"Arrows select, Enter opens a job and a replica's log, Esc goes back, s stops, r\n"
-     "resumes, d removes (each asks first), q quits.\n",
+     "限制。-o json、yaml、name 和 jsonpath 只打印一次 NodeMetrics 和 PodMetrics。\n"},
+    {"help describe",
+     "只写名称时指任务，没有则指 Pod。-o wide 不截断长行，并显示任务的状况（conditions）；-o json "
+     "和 yaml 打印对象本身。\n"},
+    {"its output: muster logs %s   run it again: muster rerun %s",
+     "输出：muster logs %s   再次运行：muster rerun %s"},
+    {"its output: muster logs %s   its curves: muster board %s",
+     "输出：muster logs %s   曲线：muster board %s"},
+    {"'%s' has no running replica%s%s", "'%s' 没有正在运行的副本%s%s"},
+    {"'muster describe %s' says why", "'muster describe %s' 说明原因"},
+    {"no jobs%s in namespace %s to %s", "没有任务%s（命名空间 %s）可以 %s"},
+    {"%lld of %lld replicas failed without failing the job: muster describe %s",
+     "%lld 个副本失败（共 %lld 个），任务未因此失败：muster describe %s"},
+    {"nothing has been measured yet; usage is sampled every two seconds",
+     "还没有测量结果；用量每两秒采样一次"},
+    {"succeed", "成功"},
+    {"become %s", "到达 %s"},
+    {"waiting: %s", "等待：%s"},
+    {"running %lld/%lld", "运行中 %lld/%lld"},
+    {"restart %lld of %lld%s%s", "第 %lld 次重启（最多 %lld 次）%s%s"},
+    {"help logs", "已删除的任务，只要日志还在，也可以查看。\n"},
+    {"job '%s' was deleted; these logs are kept until room is needed",
+     "任务 '%s' 已删除；这些日志保留到需要空间时为止"},
+    {"a %s has no log", "%s 没有日志"},
+    {"-n chooses the namespace", "-n 选择命名空间"},
+    {"jobs and pods have one", "任务和 Pod 有日志"},
+    {"did you mean %s?", "是不是 %s？"},
+    {"'muster explain' lists the kinds", "'muster explain' 列出全部类型"},
+    {"help ui",
      "方向键选择，Enter 进入任务和副本的日志，Esc 返回，s 停止，r 恢复，d 删除（都会先询问），\n"
      "q 退出。\n"},
-    {"Stops at Ctrl-C or 'muster down'. Running training continues, and is found again\n"
-     "at the next start.\n",
+    {"help up",
      "用 Ctrl-C 或 'muster down' 停止。正在运行的训练会继续，并在下次启动时被重新找到。\n"},
-    {"Reports every problem in every file, with its line; the rules are the server's\n"
-     "own.\n"
-     "FILE may be a folder of manifests, or - for standard input.\n",
+    {"help validate",
      "报告每个文件中的每个问题及其行号；规则与服务器相同。\nFILE 可以是存放清单的目录，或用 - "
      "表示标准输入。\n"},
-    {"The exit code is 0 when all have reached it, 3 when one no longer can (it failed\n"
-     "or was deleted), 124 on timeout.\n",
+    {"help wait",
      "全部达到时退出码为 0；其中一个已不可能达到（失败或被删除）时为 3；超时为 124。\n"},
     {".", "。"},
     {"create: its quota, like cpu=8,memory=32Gi,nvidia.com/gpu=2",
@@ -425,6 +418,7 @@ const struct words_pair words_chinese[] = {
     {"delete: even if there are jobs in it", "delete：即使其中还有任务"},
     {"only print what would be removed", "只打印将被删除的任务"},
     {"only print what would be stopped", "只打印将被停止的任务"},
+    {"only print what would be paused", "只打印将被暂停的任务"},
     {"only print what would be resumed", "只打印将被恢复的任务"},
     {"jobs with these labels, in the same plots: muster.dev/sweep=x",
      "带有这些标签的任务，画在同一幅图中：muster.dev/sweep=x"},
@@ -473,7 +467,7 @@ const struct words_pair words_chinese[] = {
      "系统服务已启动：使用 --dir %s，或 export MUSTER_HOME=%s"},
     {"look around: muster logs %s   muster board %s   muster console",
      "接下来：muster logs %s   muster board %s   muster console"},
-    {"find out more: muster logs %s   muster events %s   muster export %s",
-     "进一步查看：muster logs %s   muster events %s   muster export %s"},
+    {"find out more: muster logs %s   muster describe %s   muster export %s",
+     "进一步查看：muster logs %s   muster describe %s   muster export %s"},
     {NULL, NULL},
 };

@@ -25,7 +25,7 @@
 #define PLUGIN_AGAIN_MS 10000 /* after a failure */
 #define USER_AGENT "User-Agent: muster"
 
-/* A file that may be changed under us, and how it was when it was read. */
+/* A file that may change, and its state when it was read. */
 struct seen_file {
     const char *path; /* NULL: none */
     struct stat stat;
@@ -34,13 +34,13 @@ struct seen_file {
 struct http_transport {
     struct transport transport;
     struct http_client *http;
-    struct arena arena;          /* of what follows */
+    struct arena arena;          /* for what follows */
     const char *server;          /* "https://host:port" */
     const char *authorization;   /* a whole header, or NULL */
-    struct seen_file token_file; /* that it is made of */
+    struct seen_file token_file; /* its source */
     struct seen_file cert_file, key_file;
-    const struct exec_plugin *plugin; /* that gave it, or NULL */
-    int64_t expires_ms;               /* 0: not known */
+    const struct exec_plugin *plugin; /* that provided it, or NULL */
+    int64_t expires_ms;               /* 0: unknown */
     struct loop *loop;
     struct login *login; /* while the plugin runs */
     struct arena token_arena;
@@ -158,7 +158,7 @@ static bool has_changed(struct seen_file *f)
     return true;
 }
 
-/* A cluster gives a pod a new token long before the old one ends, in the same file. */
+/* On a cluster a pod's token file is replaced long before the old token expires. */
 static const char *authorization(struct http_transport *t)
 {
     struct client_config fresh = {0};
@@ -178,7 +178,7 @@ static const char *authorization(struct http_transport *t)
     return t->authorization = header;
 }
 
-/* The same of certificates, which are renewed in place, too. */
+/* Certificates are renewed in place as well. */
 static void renew_certificate(struct http_transport *t)
 {
     struct buf cert = BUF_INIT(CONFIG_LIMIT_BYTES), key = BUF_INIT(CONFIG_LIMIT_BYTES);

@@ -91,7 +91,7 @@ static int decode_base64(struct reader *r, const struct json *v, const char **re
     return 0;
 }
 
-/* A text given in the file itself (NAME-data, base64) or in another one (NAME). */
+/* Inline text (NAME-data, base64), or the contents of another file (NAME). */
 static int read_pem(struct reader *r, const struct json *object, const char *name, const char **ret,
                     const char **ret_file)
 {

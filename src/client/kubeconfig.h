@@ -15,10 +15,10 @@ struct client_config {
     const char *server; /* "https://127.0.0.1:7447", without a trailing slash */
     const char *ns;     /* the context's; NULL: default */
     const char *token;
-    const char *token_file;           /* where it came from, to be read again: tokens are changed */
+    const char *token_file;           /* the token's source, to be read again: tokens are rotated */
     const char *cert_file, *key_file; /* likewise */
-    const struct exec_plugin *plugin; /* that gives token or certificate */
-    int64_t expires_ms;               /* of what it gave; 0: it does not say */
+    const struct exec_plugin *plugin; /* provides token or certificate */
+    int64_t expires_ms;               /* of what it provided; 0: unknown */
     struct reach reach;
     const char *username, *password; /* HTTP basic authentication */
 };

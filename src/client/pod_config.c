@@ -61,7 +61,7 @@ int pod_config_load(struct arena *a, struct client_config *ret, struct err *err)
                                   .token = file ? token_file_read(a, file) : NULL,
                                   .ns = ns ? ns : read_text(a, ACCOUNT_FOLDER "namespace")};
     if (ret->token)
-        ret->token_file = file; /* renewed there, which a variable cannot be */
+        ret->token_file = file; /* renewed in the file, which a variable cannot be */
     else if (own)
         ret->token = variable("MUSTER_TOKEN");
     ret->reach.ca_pem = own ? variable("MUSTER_CA") : read_whole(a, ACCOUNT_FOLDER "ca.crt");

@@ -237,7 +237,7 @@ static const char *policy_without_reports(struct arena *a, const char *policy)
     return kept;
 }
 
-/* A browser may keep what pages are made of; the pages themselves end with the session. */
+/* A browser may cache a page's assets, but the page itself ends with the session. */
 static bool is_page(const struct exchange *x)
 {
     const char *type = http_answer_field(&x->answer, "Content-Type");

@@ -214,7 +214,7 @@ int claim_measure(int folder_fd, struct claim_size *ret)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* The folder a path is in, to be written in, and its last part. */
+/* The parent folder of a path, opened for writing, and the path's last part. */
 static int open_parent(int folder_fd, const char *path, const char **ret_name)
 {
     const char *slash = strrchr(path, '/');
@@ -241,7 +241,7 @@ static int give_to_owner(int folder_fd, int fd)
     struct stat st;
 
     if (setfsuid((uid_t)-1) != 0)
-        return 0; /* not root's to give */
+        return 0; /* not root: the file is the user's already */
     return fstat(folder_fd, &st) == 0 && fchown(fd, st.st_uid, st.st_gid) == 0 ? 0 : -errno;
 }
 

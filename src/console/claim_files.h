@@ -18,7 +18,7 @@
 
 /* An O_PATH descriptor of a file or folder. */
 int claim_find(int folder_fd, const char *path, struct stat *ret) must_check;
-/* Of what was found: a plain file to be read, at its first byte. */
+/* A found regular file, opened for reading. */
 int claim_read(int found_fd) must_check;
 /* {"entries": [{"name", "type": "file"|"folder"|"link"|"other", "bytes", "modifiedMs"}...],
  * "more": there are others}, folders first, each by name. */
@@ -38,8 +38,9 @@ struct claim_upload {
 };
 int claim_upload_begin(struct claim_upload *u, int folder_fd, const char *path,
                        bool replaces) must_check;
-int claim_upload_end(struct claim_upload *u, bool replaces) must_check; /* it is there now */
-void claim_upload_drop(struct claim_upload *u); /* what is left of it goes; also after its end */
+int claim_upload_end(struct claim_upload *u, bool replaces) must_check; /* moves it into place */
+void claim_upload_drop(struct claim_upload *u); /* removes what is left of it; also call it
+                                                 * afterwards */
 int claim_make_folder(int folder_fd, const char *path) must_check;
 
 #endif

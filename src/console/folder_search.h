@@ -18,7 +18,7 @@ struct folder_search {
     struct arena *arena;
     const char *ns, *outside;
     const char *const *volumes;
-    uid_t uid; /* whose rights count; 0: this process's */
+    uid_t uid; /* whose permissions apply; 0: this process's */
     gid_t gid;
     struct json *filesets;
     size_t at;

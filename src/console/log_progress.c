@@ -53,14 +53,14 @@ static bool read_pair(const char *at, int64_t *count, int64_t *total)
     return true;
 }
 
-/* --steps 100, -epoch 3: what a program was called with, not how far it is. */
+/* --steps 100, -epoch 3: arguments of the program, not its progress. */
 static bool is_option(const char *line, const char *at)
 {
     return at > line && at[-1] == '-' &&
            (at - 1 == line || at[-2] == '-' || isspace((unsigned char)at[-2]));
 }
 
-/* Where the word stands, as a word of its own or with "s" behind. */
+/* The position after the word, which stands alone or with a plural "s". */
 static const char *after_word(const char *line, const char *word)
 {
     size_t len = strlen(word);

@@ -33,13 +33,13 @@ struct op {
     struct stream stream; /* for a file, once answered */
     struct volumes *volumes;
     struct op *prev, *next;
-    struct httpd_request *http; /* NULL once it is answered */
-    const char *caller;         /* whose part of VOLUMES_AT_ONCE it is (base/share.h) */
+    struct httpd_request *http; /* NULL once answered */
+    const char *caller;         /* whose share of VOLUMES_AT_ONCE it uses (base/share.h) */
     enum op_kind kind;
     bool replaces;
     struct arena arena;
     const char *ns, *claim, *path, *folder;
-    struct mount_user user; /* whose rights the files are used with */
+    struct mount_user user; /* whose permissions apply to the files */
 
     bool working, closed; /* on a pool thread; and no longer wanted */
     int rc;
@@ -200,7 +200,7 @@ static void work_put(struct op *op)
     op->block_len = 0;
 }
 
-/* The folder itself may be below one that only the daemon enters. */
+/* The folder itself may be below one that only the daemon can enter. */
 static int open_folder(struct op *op)
 {
     if (op->folder_fd < 0)
@@ -241,7 +241,7 @@ static void work(void *arg)
     fs_user_restore(&saved);
 }
 
-/* --- a file that is read ---------------------------------------------------------------------- */
+/* --- reading a file --------------------------------------------------------------------------- */
 
 static ssize_t read_file(struct stream *s, char *out, size_t cap)
 {

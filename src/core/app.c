@@ -282,7 +282,8 @@ static void judge_phase(struct app_look *l)
         l->phase = APP_PAUSED;
         l->reason = "Idle";
         l->message = arena_printf(
-            l->arena, "Nobody has used it for %s: its pod was removed. Opening it starts it again.",
+            l->arena,
+            "It has not been used for %s: its pod was removed. Opening it starts it again.",
             time_age(l->reclaim_ms, span));
     } else if (l->taken_by) {
         l->phase = APP_FAILED;
@@ -344,7 +345,7 @@ static void set_idle(struct app_look *l, struct json *list)
     }
     (void)time_age(l->idle_ms, span);
     app_set_condition(l, list, "Idle", truth(l->idle), l->idle ? "NotUsed" : "",
-                      l->idle        ? arena_printf(l->arena, "Nobody has used it for %s.", span)
+                      l->idle        ? arena_printf(l->arena, "It has not been used for %s.", span)
                       : l->suspended ? "It is suspended."
                       : l->idle_ms < 0
                           ? "It is never idle here."

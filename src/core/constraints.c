@@ -311,7 +311,7 @@ static int64_t held_there(const void *arg, const char *resource)
     return sum;
 }
 
-/* Which extended resource is used up there; NULL: there is enough of each. */
+/* The extended resource that is exhausted there; NULL: none. */
 static const char *used_up(const struct asking *a, const struct node_room *n)
 {
     const struct place p = {a, n};
@@ -327,7 +327,7 @@ const char *constraints_used_up(struct ledger *l, const struct member *m, const 
     return used_up(&a, n);
 }
 
-/* But for its taints, and for pods. */
+/* Ignores taints and other pods. */
 static bool node_suits(const struct json *pod_spec, const struct json *node)
 {
     const struct json *wanted = json_get(pod_spec, "nodeSelector");

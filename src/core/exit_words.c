@@ -36,7 +36,7 @@ static const struct {
     {"OOMKilled", "killed, SIGKILL: out of memory, says the kernel"},
     {"ContainerCannotRun", "the container could not be started"},
     {"StartError", "the container could not be started"},
-    {"SupervisorLost", "killed with its supervisor, which somebody or the kernel killed"},
+    {"SupervisorLost", "killed along with its supervisor, by a user or the kernel"},
     {"Evicted", "evicted by the node"},
     {"DeadlineExceeded", "the pod's own activeDeadlineSeconds passed"},
 };

@@ -15,9 +15,9 @@ bool job_said_refused(const struct job_view *v);       /* according to its statu
 const char *job_ending_reason(enum job_ending ending); /* DeadlineExceeded ... */
 /* Which replicas failed and how; only when some did (job_why.c). */
 const char *job_failure_text(const struct job_view *v);
-/* status.failure: the same for programs. NULL when what is explained is no failure of a replica. */
+/* status.failure: the same, machine-readable. NULL unless a replica's failure is explained. */
 struct json *job_failure_data(const struct job_view *v);
-/* The group that preempted it; "" for none. */
+/* The group that preempted it, or "". */
 const char *job_preempted_text(const struct job_view *v);
 
 /* Sets status.conditions, starting from the existing ones (job_conditions.c). */

@@ -195,7 +195,7 @@ static void take_ends(struct job_view *v, const struct name_index *by_name)
     }
 }
 
-/* Whether its pod was told to end, or is gone without having succeeded. */
+/* Whether its pod was asked to stop, or is gone without having succeeded. */
 static bool was_told(const struct job_view *v, const struct replica *r)
 {
     if (!r->pod)

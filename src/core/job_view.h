@@ -104,8 +104,8 @@ struct job_view {
     const struct replica *culprit;        /* the replica that caused it, or NULL */
     const char *ending_text;              /* the complete sentence */
     const char *why_reason, *why_message; /* "" when there is nothing to explain */
-    const struct replica *why_replica;    /* whose failure that is; NULL: nobody's */
-    int64_t look_again_ms; /* what is explained may change then without a word; 0: never */
+    const struct replica *why_replica;    /* the replica that failed; NULL: none did */
+    int64_t look_again_ms; /* when the explanation may change without any event; 0: never */
     int64_t counts[REPLICA_PHASE_COUNT];
 };
 

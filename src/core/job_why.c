@@ -30,7 +30,7 @@ const char *job_ending_reason(enum job_ending ending)
     return ending_reasons[ending];
 }
 
-/* How it ended: by its pod or, once that is gone, as far as the status remembers. */
+/* How it ended, from its pod or, once that is gone, from the status. */
 static struct pod_state end_of(const struct replica *r)
 {
     struct pod_state s = {.phase = POD_FAILED, .exit_code = -1, .reason = "", .message = ""};

@@ -58,11 +58,11 @@ static int64_t budget(const struct job_view *v)
 /* --- ssh -------------------------------------------------------------------------------------- */
 
 #define SSH_VOLUME "mpi-ssh"
-#define SSH_MOUNT_PATH "/root/.ssh" /* when ssh.sshAuthMountPath says nothing */
-#define SSH_COPIES ".own"           /* behind that: where sshd has its files */
+#define SSH_MOUNT_PATH "/root/.ssh" /* the default of ssh.sshAuthMountPath */
+#define SSH_COPIES ".own"           /* appended to it: sshd's own files */
 
-/* $1 is where the keys are, $2 sshd, $3 its port. Keys must be nobody else's to read, which mounted
- * files may be; what ssh starts has the environment and the folder of its container. */
+/* $1: folder of the keys, $2: sshd, $3: its port. Keys are copied, because mounted files may be
+ * readable by others; programs started by ssh get their container's environment and folder. */
 static const char worker_script[] =
     "set -e\n"
     "mask=`umask`\n"
@@ -79,8 +79,8 @@ static const char worker_script[] =
     "-o KbdInteractiveAuthentication=no -o PidFile=none -o MaxStartups=1000 "
     "-o ForceCommand=\"/bin/sh $d/run\"\n";
 
-/* Where sshd is in the workers, which is then how programs are started; NULL: they are started
- * through the API. */
+/* The path of sshd in the workers if programs are started by ssh; NULL: they are started through
+ * the API. */
 static const char *sshd_path(const struct job_view *v)
 {
     const char *path = json_string(json_at(v->spec, "ssh", "sshdPath"), "");
@@ -98,7 +98,7 @@ static const char *secret_name(const struct job_view *v)
     return arena_printf(v->arena, "%s-ssh", job_child_name(v->arena, v->job));
 }
 
-/* Returns the volume, which has a name and a place only. */
+/* Returns the volume, which has only a name and a mount path. */
 static struct json *add_mount(const struct job_view *v, struct json *spec, struct json *container,
                               const char *name, const char *path)
 {
@@ -120,7 +120,7 @@ static void mount_key(const struct job_view *v, struct json *spec, struct json *
     struct json *secret = json_make_object(a, volume, "secret");
 
     json_set_string(a, secret, "secretName", secret_name(v));
-    json_set_int(a, secret, "defaultMode", 0444); /* of whatever user the image has */
+    json_set_int(a, secret, "defaultMode", 0444); /* readable for any user of the image */
 }
 
 static void set_sshd(const struct job_view *v, struct json *spec, struct json *container)
@@ -379,8 +379,8 @@ static struct json *binding_new(const struct job_view *v, const char *name, cons
     return binding;
 }
 
-/* The launcher starts programs in this job's workers and nowhere else. All of them are made with
- * every attempt: those that are there count as made, and go with the job. */
+/* The launcher may start programs in this job's workers only. All of these are created with every
+ * attempt; existing ones count as created, and are deleted with the job. */
 static void prepare(const struct job_view *v, struct plan *plan)
 {
     const char *name = v->replicas[0].name;

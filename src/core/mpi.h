@@ -46,8 +46,8 @@
 
 #define MPI_KEY_PRIVATE "ssh-privatekey"
 #define MPI_KEY_PUBLIC "ssh-publickey"
-#define MPI_SECRET_TYPE "kubernetes.io/ssh-auth" /* control/applier.c puts a new key in */
-#define MPI_SSH_PORT 2222                        /* a lower one is root's */
+#define MPI_SECRET_TYPE "kubernetes.io/ssh-auth" /* control/applier.c inserts a new key */
+#define MPI_SSH_PORT 2222                        /* lower ports need root */
 
 #define MPI_READY_TIMEOUT_SECONDS 300 /* when mpiConfig.readyTimeoutSeconds says nothing */
 #define MPI_EXIT_NOT_READY 64

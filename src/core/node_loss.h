@@ -9,7 +9,8 @@
 
 #include "core/plan.h"
 
-/* Times as in Kubernetes. Of a node that renews no Lease, silence is known only when it is lost. */
+/* Times as in Kubernetes. Without a Lease, a node's silence is noticed only when it counts as lost.
+ */
 #define NODE_SILENT_AFTER_MS (40 * INT64_C(1000))
 #define NODE_LOST_AFTER_MS (5 * 60 * INT64_C(1000))
 /* For a node that was deleted or never existed; a live agent recreates its Node at once. As long as
@@ -22,8 +23,8 @@ const char *node_heartbeat(const struct json *node);
 /* Whether it is marked as silent. */
 bool node_is_silent(const struct json *node);
 
-/* Marks the node, which has been silent for so long; if it is marked already, its pods are given
- * up. pods: all that may be its, or none, as it is not lost yet. */
+/* Marks the node, silent for this long; if it is already marked, its pods are given up. pods: all
+ * that may be on it, or none while it is not lost yet. */
 void node_loss_plan(const struct json *node, const struct json *const *pods, size_t pods_len,
                     int64_t silent_ms, int64_t now_ms, struct plan *plan);
 

@@ -9,15 +9,15 @@ enum room {
     ROOM_FREE,    /* not held, and not missed by a group ahead in line */
     ROOM_IN_TIME, /* also what is claimed for after ledger.ends_ms */
     ROOM_UNHELD,  /* not held */
-    ROOM_TO_COME, /* that, what is ending, and what victims would leave; less claims */
-    ROOM_CLAIM,   /* all there is, less claims; nodes that miss least come first */
-    ROOM_EMPTY,   /* all nodes, as if the group had them to itself */
+    ROOM_TO_COME, /* also what is ending and what victims would free; without claims */
+    ROOM_CLAIM,   /* everything without claims; nodes that lack least first */
+    ROOM_EMPTY,   /* all nodes, as if they were empty */
 };
 
 /* Places that many of the group's members without a place, or none. They then hold the room
  * (ledger_hold); room that is not free now is held on trial. */
 bool place_members(struct ledger *l, struct group *g, int64_t count, enum room room);
-/* Before a trial with ROOM_CLAIM or ROOM_EMPTY: what others hold now does not count. */
+/* Before a trial with ROOM_CLAIM or ROOM_EMPTY: ignores what others hold now. */
 void place_begin_trial(struct ledger *l, const struct group *g);
 /* Ends the trial. */
 void unplace_members(struct ledger *l, struct group *g);
@@ -58,10 +58,10 @@ bool constraints_allow_but_for_pods(struct ledger *l, const struct member *m,
 /* The taint that alone keeps the pod away; NULL: none, or the node does not suit it otherwise. */
 const struct json *constraints_taint(struct ledger *l, const struct member *m,
                                      const struct node_room *n);
-/* The extended resource of which other pods leave the pod too little there; NULL: none. */
+/* The extended resource of which the other pods there leave too little; NULL: none. */
 const char *constraints_used_up(struct ledger *l, const struct member *m,
                                 const struct node_room *n);
-/* How much the pod would like to run there, by each kind of preference, in numbers of that kind. */
+/* The pod's preference for the node, by kind, each on its own scale. */
 void constraints_like(struct ledger *l, const struct member *m, const struct node_room *n,
                       int64_t ret[LIKINGS]);
 /* A NodeSelector, as in affinities and volumes; NULL: any node. */

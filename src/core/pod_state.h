@@ -44,10 +44,10 @@ bool pod_is_for_default_scheduler(const struct json *pod);
 const char *pod_foreign_scheduler(const struct json *pod);
 /* For messages: `NAME failed with exit code 137 (killed ...)`. Only for failed pods. */
 const char *pod_failure_text(struct arena *a, const char *pod_name, const struct pod_state *s);
-/* The same for programs: replica, exitCode, container, reason, message; what is not known is left
- * out. */
+/* The same, machine-readable: replica, exitCode, container, reason, message; unknown members are
+ * left out. */
 struct json *pod_failure_data(struct arena *a, const char *pod_name, const struct pod_state *s);
-/* Why a pod that should run does not: "" in both when nothing is known. */
+/* Why a pod that should run does not; both "" when unknown. */
 void pod_waiting_for(const struct json *pod, const char **ret_reason, const char **ret_message);
 
 #endif

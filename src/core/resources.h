@@ -53,10 +53,10 @@ struct resources pod_requests(const struct json *pod_spec);
 /* The same for any one resource, in thousandths and up to INT64_MAX; part: "requests" or "limits".
  * Overhead is only added to existing limits. */
 int64_t pod_amount_milli(const struct json *pod_spec, const char *part, const char *resource);
-/* How many thousandths of it others hold. */
+/* How much of it others hold, in thousandths. */
 typedef int64_t held_fn(const void *arg, const char *resource);
-/* The first extended resource (amd.com/gpu, rdma/hca) of which the pod asks for more than
- * allocatable has beside what others hold (held NULL: nothing); NULL: there is none. */
+/* The first extended resource (amd.com/gpu, rdma/hca) of which the pod requests more than
+ * allocatable leaves besides what others hold (held NULL: nothing); NULL: none. */
 const char *pod_unoffered(const struct json *pod_spec, const struct json *allocatable,
                           held_fn *held, const void *arg);
 

@@ -28,8 +28,8 @@ static const char *folder_words(struct app_look *l)
         list = arena_printf(l->arena, "%s%s%s of the claim %s", list ? list : "", i ? ", " : "",
                             *folders[i].path ? folders[i].path : ".", folders[i].claim);
     return arena_printf(l->arena,
-                        "%s not exist: %s. It starts when the folder is there, which whoever "
-                        "writes the event files makes.",
+                        "%s not exist: %s. It starts once the program that writes the event files "
+                        "has created the folder.",
                         len == 1 ? "Its folder does" : "None of its folders does", list);
 }
 

@@ -57,8 +57,8 @@ void fs_user_restore(const struct fs_user *saved)
     (void)setfsgid(getegid());
     if (set_groups((size_t)saved->groups_len, saved->groups) < 0 || current_uid() != geteuid() ||
         current_gid() != getegid())
-        abort();                     /* what comes next would be done as the wrong user */
-    (void)prctl(PR_SET_DUMPABLE, 1); /* changing ids had turned core dumps off */
+        abort();                     /* continuing would act as the wrong user */
+    (void)prctl(PR_SET_DUMPABLE, 1); /* changing ids disables core dumps */
 }
 
 gid_t fs_user_group(uid_t uid)

@@ -18,11 +18,11 @@ struct fs_user {
     int groups_len;
 };
 
-/* Returns 0 or a negative errno; nothing is changed then. */
+/* Returns 0, or a negative errno with nothing changed. */
 int fs_user_become(struct fs_user *saved, uid_t uid, gid_t gid, const uint32_t *groups,
                    size_t groups_len) must_check;
 void fs_user_restore(const struct fs_user *saved);
-/* The user's own group: as the machine's passwd says, else one of the same number. */
+/* The user's primary group: from passwd, else the same number. */
 gid_t fs_user_group(uid_t uid);
 
 #endif

@@ -68,7 +68,7 @@ static struct clock_timer *start(struct clock *c, int64_t delay_ms, void (*fn)(v
         return t;
     (void)uv_timer_init(&l->uv, &t->handle); /* neither can fail */
     t->handle.data = t;
-    delay_ms = max_i64(delay_ms, 1); /* no memory for a deferred call: rather late than never */
+    delay_ms = max_i64(delay_ms, 1); /* no memory for a deferred call: better late than never */
     (void)uv_timer_start(&t->handle, timer_fired, (uint64_t)delay_ms + since_turn_began_ms(l), 0);
     return t;
 }

@@ -260,7 +260,7 @@ int certificate_make_client(const struct key_pair *authority, const char *user, 
 #define SSH_CURVE "nistp256"
 #define COORDINATE_BYTES 32
 
-/* As ssh writes numbers of bytes and bytes. */
+/* ssh's encoding: length, then bytes. */
 static void add_part(struct buf *out, const void *data, size_t len)
 {
     const uint32_t count = htonl((uint32_t)len);
@@ -269,7 +269,7 @@ static void add_part(struct buf *out, const void *data, size_t len)
     buf_add(out, data, len);
 }
 
-/* Without the zeros that may be before it, and with those that are missing. */
+/* Right-aligned: leading zeros are dropped or added. */
 static void put_coordinate(uint8_t *to, const gnutls_datum_t *number)
 {
     size_t len = min_size(number->size, COORDINATE_BYTES);

@@ -10,7 +10,7 @@
 struct json;
 struct transport;
 
-/* As whom a caller's pods run in a namespace. */
+/* The user a caller's pods run as in a namespace. */
 struct mount_user {
     bool wanted; /* false: as the daemon itself */
     uint32_t uid, gid;
@@ -28,11 +28,11 @@ struct mount_request {
     /* ERR_FORBIDDEN if the caller may not run commands in this pod, considering the user it runs
      * as; in addition to create on pods/exec. Valid until the request is answered. */
     int (*enter)(const struct mount_request *r, const struct json *pod, struct err *err);
-    /* Only until the request is answered. */
+    /* Valid until the request is answered. */
     int (*pod_user)(const struct mount_request *r, const char *ns, struct mount_user *ret,
                     struct err *err);
-    uint64_t session; /* of the browser that asks (net/sessions.h); 0: none */
-    const char *user; /* whose part it takes of what has a ceiling; "" for the owner's */
+    uint64_t session; /* the browser's (net/sessions.h); 0: none */
+    const char *user; /* whose share of limited resources it uses; "" for the owner */
 };
 
 /* Must answer http once, now or later. r is valid until then where its functions are. */

@@ -28,8 +28,8 @@ int origin_check_app(const struct httpd_request *http, struct err *err) must_che
 bool origin_is_loopback(const struct httpd_request *http);
 /* The port of the request's Host: ":7447", or "". Points into the request. */
 const char *origin_port(const struct httpd_request *http);
-/* The value of the next cookie of that name, in the request's arena, or NULL. at: the header, then
- * what is left of it. */
+/* The value of the next cookie of that name, in the request's arena, or NULL. at: the header at
+ * first, then its unread rest. */
 const char *origin_cookie(struct httpd_request *http, const char *name, const char **at);
 
 /* Prefix of the WebSocket subprotocol that carries the bearer token, base64url-encoded. */

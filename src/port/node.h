@@ -42,10 +42,10 @@ struct node_log_search {
     const char *text; /* "": every line */
     bool regex, ignore_case;
     unsigned levels;  /* 1 << enum node_log_level; 0: all */
-    bool back;        /* before `from` (else: at the end), the nearest first */
-    bool count;       /* go on behind the last line that is given, and count */
-    int64_t lines;    /* given at most */
-    const char *user; /* whose part of the searches it takes (base/share.h); NULL: the owner's */
+    bool back;        /* before `from` (default: the end), nearest first */
+    bool count;       /* continue past the last returned line, counting */
+    int64_t lines;    /* returned at most */
+    const char *user; /* whose share of the searches it uses (base/share.h); NULL: the owner's */
 };
 
 #define NODE_LOG_LINES_LIMIT 10000

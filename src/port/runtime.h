@@ -110,9 +110,9 @@ struct probe_start {
     const char *const *argv; /* PROBE_EXEC */
     const char *host;        /* PROBE_HTTP, PROBE_TCP: an address; "": only the pod's own ports */
     int64_t port;
-    const char *path;      /* PROBE_HTTP: as a request line has it */
-    const char *headers;   /* PROBE_HTTP: whole lines, Host included, each with its CRLF */
-    int64_t delay_seconds; /* PROBE_SLEEP: that is all */
+    const char *path;      /* PROBE_HTTP: as in the request line */
+    const char *headers;   /* PROBE_HTTP: complete lines including Host, each with its CRLF */
+    int64_t delay_seconds; /* PROBE_SLEEP uses nothing else */
     int64_t period_seconds, timeout_seconds;
     int64_t success_threshold, failure_threshold;
     int64_t grace_seconds; /* for ending the container on failure; -1: the pod's */

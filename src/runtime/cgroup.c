@@ -288,8 +288,8 @@ static int open_place(struct cgroups *g, const struct cgroup_own *own, const cha
 
 /* --- the probe --- */
 
-/* Whether a process can be put into the place. In version 1 whoever can create a group can enter
- * it; in version 2 it depends on the owners of the groups above. */
+/* Whether a process can be put into the place. In version 1 a process that can create a group can
+ * enter it; in version 2 it depends on the owners of the groups above. */
 static bool probe(const struct cgroup_place *p)
 {
     char path[CGROUP_PATH_BYTES];

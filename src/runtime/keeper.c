@@ -174,8 +174,8 @@ static void say_final(struct group *g)
     arena_release(&a);
 }
 
-/* A log that ended on a full disk still says what it lacks: nothing has to stop the pod any more,
- * so the room kept for that is free. */
+/* A log that ended on a full disk still gets a mark of what is missing: the space reserved for
+ * stopping the pod is no longer needed. */
 static void mark_gaps(struct group *g)
 {
     for (size_t i = 0; i < g->pod.containers_len; i++) {

@@ -14,9 +14,9 @@
 /* All searches of one node: a limited number run at once, the others take turns. */
 struct log_searches {
     struct loop *loop;
-    struct log_search *open[LOG_SEARCHES_LIMIT]; /* NULL: a free place */
+    struct log_search *open[LOG_SEARCHES_LIMIT]; /* NULL: unused slot */
     size_t running;
-    struct log_search *waiting; /* the newest first */
+    struct log_search *waiting; /* newest first */
     struct log_search *working;
 };
 

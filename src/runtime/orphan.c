@@ -82,7 +82,7 @@ int orphan_trace(int pid_fd, pid_t pid)
 {
     if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) != 0)
         return -errno;
-    /* The pid may have been reused: then that process is traced in vain and does not notice. */
+    /* The pid may have been reused; tracing the wrong process does it no harm. */
     return pidfd_send_signal(pid_fd, 0, NULL, 0) == 0 ? 0 : -errno;
 }
 

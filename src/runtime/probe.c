@@ -114,8 +114,8 @@ static int connect_to_pod(const struct probe_start *how, const struct pod_member
     return fd;
 }
 
-/* Any address of the machine may be named: a server that looks at whose a connection is must not
- * take the container's for root's. */
+/* A probe may name any address of the machine, and a server that checks a connection's owner must
+ * not mistake the container's for root's. */
 static int socket_of(const struct container_identity *id)
 {
     struct fs_user saved = {0};

@@ -168,7 +168,7 @@ static int make_folders(int dir_fd, const char *path, mode_t mode)
     return rc < 0 ? rc : fd;
 }
 
-/* With the rights of the container's user: a folder closed to it stays closed on the way. */
+/* With the rights of the container's user, so that folders closed to it stay closed. */
 static int open_sub_path(struct view *v, const struct container_mount *m, int volume_fd)
 {
     struct fs_user saved = {0};

@@ -126,7 +126,8 @@ static void learn_containers(struct pod *p, const struct pod_start *start)
 /* Reads run.json, which exists before anything runs. */
 static void learn(struct pod *p, const char *dir)
 {
-    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES); /* the file's; little of it is kept */
+    struct arena a = ARENA_INIT(
+        POD_ARENA_LIMIT_BYTES); /* for the file; only a small part is kept */
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const struct json *v = fd < 0 ? NULL : pod_file_read_json(fd, POD_FILE_RUN, &a, NULL);
     struct pod_start start;

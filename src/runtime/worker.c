@@ -245,7 +245,7 @@ static void finish_unknown(struct worker *w, struct container *c)
 {
     output_end(&c->output);
     record_end(w, c, 128 + SIGKILL, "SupervisorLost",
-               "those who watched over the program were killed; how it ended is not known");
+               "the program's supervisors were killed; how it ended is unknown");
     plan_restart(w, c);
     forget_start(w, c);
 }

@@ -125,7 +125,7 @@ static uint64_t ticket_take(struct server *s, const char *ticket, const char *ap
     return 0;
 }
 
-/* An app that executes code is not opened to a caller who may not be in its pod. */
+/* An app that executes code is not opened for a caller that may not enter its pod. */
 static int may_enter(struct server *s, const struct mount_request *r,
                      const struct server_mount *mount, const char *path, struct err *err)
 {

@@ -182,7 +182,7 @@ static bool is_figure(const struct json *v)
            json_is(v, JSON_BOOL);
 }
 
-/* {pause: {enabled: true}} where there was nothing is a switch too. */
+/* Adding {pause: {enabled: true}} also counts as flipping a switch. */
 static bool has_only_figures(const struct json *v)
 {
     if (!json_is(v, JSON_OBJECT))
@@ -193,7 +193,7 @@ static bool has_only_figures(const struct json *v)
     return true;
 }
 
-/* Outside of pods' specs, numbers and switches only say how many there are and when. */
+/* Outside of pod specs, numbers and booleans only determine how many and when. */
 static bool same_words(const struct json *a, const struct json *b)
 {
     if ((is_figure(a) || is_figure(b)) && has_only_figures(a) && has_only_figures(b))

@@ -22,11 +22,12 @@
  * with the user of its pods. */
 int machine_access_check(struct server_request *r, const struct json *old, struct json *next,
                          bool dry_run, struct err *err) must_check;
-/* As whom a pod that the caller made in the route's namespace would run; NAMESPACE_USER_NONE: as it
- * says itself. */
+/* The user a pod created by the caller in the route's namespace would run as; NAMESPACE_USER_NONE:
+ * the one in its spec. */
 int machine_access_pod_user(struct server_request *r, struct namespace_user *ret,
                             struct err *err) must_check;
-/* 403 for a caller that would be in this pod whom he may not be: a command in it, its token. */
+/* 403 if entering this pod, by a command or its token, would make the caller a user it may not
+ * be. */
 int machine_access_enter(struct server_request *r, const struct json *pod,
                          struct err *err) must_check;
 

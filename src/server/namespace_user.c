@@ -28,7 +28,7 @@ static struct json *load(const struct server_request *r, const char *name)
 
 struct namespace_user namespace_user_of(int64_t uid)
 {
-    bool known = uid > 0 && uid < NAMESPACE_USER_FIRST; /* possibly, to the machine */
+    bool known = uid > 0 && uid < NAMESPACE_USER_FIRST; /* possibly known to the machine */
 
     return (struct namespace_user){.uid = uid, .gid = known ? fs_user_group((uid_t)uid) : uid};
 }

@@ -132,7 +132,7 @@ int room_check_new_group(struct server_request *r, const struct json *group, str
                    object_name(group), why);
 }
 
-/* The scheduler counts extended resources; here each pod is checked by itself. */
+/* The scheduler adds up extended resources; here each pod is checked on its own. */
 static const char *not_offered(struct server_request *r, const struct json *pod, const char *node)
 {
     const struct json *spec = json_get(pod, "spec"), *object;

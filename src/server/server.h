@@ -60,7 +60,7 @@ struct server_app {
     unsigned parts;     /* path segments after the prefix that identify the app: the first is */
     unsigned name_part; /* a namespace, and this one the name of */
     const struct kind *kind; /* an object of this kind, to which the origin belongs */
-    const char *pod_suffix;  /* of its pod's name, if using the app is running code in that pod */
+    const char *pod_suffix;  /* of the pod's name, if using the app executes code in that pod */
     mount_fn *fn;
     int (*may_open)(const struct mount_request *r, const char *path, struct err *err);
     void (*signed_out)(void *arg, uint64_t session);

@@ -277,7 +277,7 @@ static bool selects(const struct watch *w)
     return w->selection.has_labels || w->selection.has_fields;
 }
 
-/* Negative: there is no memory to find out. */
+/* Negative: out of memory. */
 static int matches(struct watch *w, struct blob *value)
 {
     const struct json *object;
@@ -320,7 +320,7 @@ static void put_change(struct watch *w, const struct store_event *e)
     }
     was = matches(w, e->previous);
     is = e->type != STORE_DELETED ? matches(w, e->value) : 0;
-    if (was < 0 || is < 0) { /* an event that is left out would never be told */
+    if (was < 0 || is < 0) { /* a skipped event would never be sent */
         out_of_memory(&err);
         put_error(w, &err);
     } else if (is)

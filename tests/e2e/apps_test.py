@@ -230,7 +230,7 @@ class Apps(app_client.AppClient, harness.WithDaemon):
         self.assertEqual(self.ask("GET", self.path, headers=self.enter(self.path, session))[0], 200)
         self.assertEqual(self.refused(self.path.replace("web", "other"), session)[0], 403)
 
-    def test_others_who_open_programs_void_nobodys_way_in(self):
+    def test_users_who_open_programs_do_not_sign_others_out(self):
         rule = {"resources": ["pods/portforward"], "verbs": ["create"]}
         session = self.sign_in(self.let_in("busy", rule))
         host, way = self.open(self.path, self.sign_in())
@@ -327,7 +327,7 @@ class Apps(app_client.AppClient, harness.WithDaemon):
                 self.assertIn(f'href="{self.path}?a=&quot;&lt;b&gt;"'.encode(), page)
                 self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
 
-    def test_a_policy_tells_nobody_of_breaches(self):
+    def test_a_policy_reports_breaches_nowhere(self):
         _, headers, _ = self.ask("GET", self.path + "policy", headers=self.enter(self.path))
         policy = headers.get_all("Content-Security-Policy")
         self.assertEqual(policy[0].replace(" ", ""), "img-src'none';,;font-src'none'")

@@ -87,7 +87,7 @@ spec:
         - name: data
           emptyDir: {}
 """
-# Thirty mistakes, one at a time: what is replaced by what, the line, the field, and what would be right.
+# Mistakes, one at a time: what is replaced by what, the line, the field, and what would be right.
 MISTAKES = [
     ("restartPolicy: OnFailure", "restartPolicy: Sometimes", 17, "spec.replicaSpecs[0].restartPolicy", '"Never", "OnFailure", "Always", "ExitCode"'),
     ("replicas: 2", "replicas: -1", 16, "spec.replicaSpecs[0].replicas", "between 0 and 1024"),
@@ -118,6 +118,10 @@ MISTAKES = [
     ("kind: PyTorchTrainingJob", "kind: PyTorchTrainigJob", 2, "kind", "did you mean PyTorchTrainingJob?"),
     ("dev/v1beta1", "dev/v1", 1, "apiVersion", "it must be batch.tensorstack.dev/v1beta1"),
     ("    template:\n", "    tmplate:\n", 18, "spec.replicaSpecs[0].tmplate", "did you mean template?"),
+    ("cpu: 250m", "gpu: 1", 29, "resources.requests[gpu]", "a domain like nvidia.com/gpu"),
+    ("limits: {memory: 1Gi}", "limits: {gpus: 1}", 30, "resources.limits[gpus]", "a domain like nvidia.com/gpu"),
+    ("kind: PyTorchTrainingJob", "kind: PyTorchJob", 2, "kind", "Kubeflow's PyTorchJob is a PyTorchTrainingJob here"),
+    ("apiVersion: batch.tensorstack.dev/v1beta1", "# apiVersion", 2, "apiVersion: Required value", "it is batch.tensorstack.dev/v1beta1"),
     ("workingDir: /tmp", "workingDir: [a]", 24, "containers[0].workingDir", "must be a string"),
 ]
 
@@ -129,16 +133,25 @@ class Offline(DaemonTest):
         return [line.partition(": ")[2].removeprefix(path + ":") for line in done.stderr.splitlines()
                 if line.startswith(("error: ", "warning: "))]
 
-    def test_thirty_mistakes(self):
-        self.assertEqual(len(MISTAKES), 30)
+    def test_each_names_line_field_and_what_would_be_right(self):
+        self.assertGreaterEqual(len(MISTAKES), 30)
         self.assertEqual(self.said(WHOLE), [])
         for old, new, line, field, right in MISTAKES:
             with self.subTest(new):
                 said = [one for one in self.said(WHOLE.replace(old, new)) if one.startswith(f"{line}: ") and field in one and right in one]
                 self.assertEqual(len(said), 1, self.said(WHOLE.replace(old, new)))
 
+    def test_what_is_not_yaml(self):
+        for old, new, place, right in (("    replicas: 2", "\treplicas: 2", "16:1", "indented with spaces, not with a tab"),
+                                       ("replicas: 2", "replicas: {{ .Values.n }}", "16:16", "templates like {{ .Values.x }} must be rendered first"),
+                                       ("name: fine", "name: *x", "4:9", "unknown anchor"), ("emptyDir: {}\n", "emptyDir: {}\n}}\n", "37:1", "expected key")):
+            said = self.said(WHOLE.replace(old, new))
+            self.assertEqual(len(said), 1, said)
+            self.assertTrue(said[0].startswith(place + ": "), said)
+            self.assertIn(right, said[0])
+
     def test_all_at_once(self):
-        """Each mistake in a document of its own: one run tells of all of them."""
+        """Each mistake in a document of its own: one run reports all of them."""
         lines, text, wanted = 0, "", []
         for old, new, line, field, right in MISTAKES:
             wanted.append((lines + line, field, right))

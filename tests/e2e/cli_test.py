@@ -146,7 +146,7 @@ class Up(unittest.TestCase):
         port = int((folder / "muster.pid").read_text().rsplit(":", 1)[1])
         self.daemon.cli("down")
         with contextlib.ExitStack() as held:  # chance shall not give it the same again
-            with contextlib.suppress(OSError):  # somebody has it already
+            with contextlib.suppress(OSError):  # in use already
                 held.enter_context(socket.create_server(("127.0.0.1", port)))
             self.up()
         self.assertEqual((folder / "token").read_text(), token)
@@ -175,7 +175,7 @@ class Secrets(unittest.TestCase):
             resource.setrlimit(resource.RLIMIT_CORE, limits)
             os.chdir(here)
         self.addCleanup(other.communicate)
-        other.stdout.readline()  # while it is being executed, nobody may look into it
+        other.stdout.readline()  # while it is being executed, no other process may read it
         return daemon, other
 
     def test_no_core_is_written_of_a_process_that_knows_the_token(self):

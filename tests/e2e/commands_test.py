@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 
 import harness
@@ -169,13 +170,116 @@ class Acting(Commands):
 
     def test_stop_and_resume(self):
         self.sleeper()
-        self.check(["stop", "on"], 0, f"{JOB}/on stopped\n", "  hint: let it go on with: muster resume on\n")
+        self.check(["stop", "on"], 0, f"{JOB}/on stopped\n", "  hint: resume with: muster resume on\n")
         self.daemon.wait_phase("on", "Paused")
         self.check(["resume", "pytorchtrainingjob/on"], 0, f"{JOB}/on resumed\n", "")
         self.daemon.wait_phase("on", "Running")
         self.daemon.create(job("over", ["true"], replicas=1))
         self.daemon.wait_phase("over", "Succeeded")
         self.check(["stop", "over"], 6, "", "error: job 'over' has ended already (Succeeded)\n  hint: run it again with: muster rerun over\n")
+
+    def test_pause_is_stop(self):
+        self.sleeper()
+        self.check(["pause", "job/on"], 0, f"{JOB}/on paused\n", "  hint: resume with: muster resume job/on\n")
+        self.daemon.wait_phase("on", "Paused")
+        self.check(["pause", "--all"], 0, "", "no jobs in namespace default to pause\n")
+        self.check(["resume", "--all"], 2, "", "error: would resume 1 job; say --yes to do so\n")
+
+    def test_all_passes_over_what_has_ended(self):
+        self.sleeper()
+        self.daemon.create(job("over", ["true"], replicas=1))
+        self.daemon.wait_phase("over", "Succeeded")
+        self.check(["stop", "--all", "--yes"], 0, f"{JOB}/on stopped\n", "")
+        self.daemon.wait_phase("on", "Paused")
+        self.check(["resume", "--all", "--yes"], 0, f"{JOB}/on resumed\n", "")
+        self.daemon.wait_phase("on", "Running")
+        self.check(["resume", "--all", "--yes"], 0, "", "no jobs in namespace default to resume\n")
+
+    def test_describe(self):
+        self.daemon.create(job("torn", ["sh", "-c", "exit $((RANK + 3))"], replicas=2))
+        self.daemon.wait_phase("torn", "Failed")
+        done = self.daemon.cli("describe", "torn")
+        self.assertEqual((done.returncode, done.stderr), (0, "  hint: its output: muster logs torn   run it again: muster rerun torn\n"))
+        facts = dict(re.findall(r"^(\w[\w ]*):  +(.*)$", done.stdout, re.M))
+        self.assertEqual((facts["Name"], facts["Kind"], facts["Phase"], facts["Restarts"]), ("torn", "PyTorchTrainingJob", "Failed", "0 of 3"))
+        self.assertEqual("PyTorchTrainingJob torn has failed: " + facts["Why"], self.daemon.get_job("torn")["status"]["message"])
+        self.assertRegex(done.stdout, r"\nworker +2 +Never +cpu=10m,memory=8Mi +sh -c 'exit \$\(\(RANK \+ 3\)\)'\n")
+        self.assertRegex(done.stdout, r"\nworker-\d +Failed +0 +\S+ +torn-\w+-worker-\d +exit code [34]\n")
+        self.assertRegex(done.stdout, r"\n\S+ +1 +Warning +ReplicaFailed +torn ")
+        self.assertNotIn("CONDITION", done.stdout)
+        self.assertRegex(self.daemon.cli("describe", "torn", "-o", "wide").stdout, r"\nFailed +True +\S+ +Failed +PyTorchTrainingJob torn has failed: ")
+        self.daemon.create(job("quoted", ["sh", "-c", "echo 'it is' \"$0\"", "a b", ""], replicas=1))
+        line = re.search(r" (sh -c .*)\n", self.daemon.cli("describe", "quoted").stdout)[1]
+        self.assertEqual(shlex.split(line), ["sh", "-c", "echo 'it is' \"$0\"", "a b", ""])
+        pod = re.search(r"torn-\w+-worker-0", done.stdout)[0]
+        for name in (pod, f"pod/{pod}", f"po/{pod}"):
+            shown = self.daemon.cli("describe", name)
+            self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+            self.assertIn("\nOwner:       PyTorchTrainingJob/torn\n", shown.stdout)
+        both = json.loads(self.daemon.cli("describe", "torn", "queue/default", "-o", "json").stdout)["items"]
+        self.assertEqual([o["kind"] for o in both], ["PyTorchTrainingJob", "Queue"])
+        status, _ = self.daemon.request("POST", "/api/v1/namespaces/default/secrets",
+                                        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hush"}, "data": {"key": "aHVudGVyMg=="}})
+        self.assertEqual(status, 201)
+        hush = self.daemon.cli("describe", "secret/hush").stdout
+        self.assertIn("\n  key: (hidden)\n", hush)
+        self.assertNotIn("aHVudGVyMg", hush)
+        for line in self.daemon.terminal("describe", "torn", columns=80)[1].splitlines():
+            self.assertLessEqual(len(plain(line)), 80, line)
+
+    def test_every_name_may_have_its_kind(self):
+        sleeper = job("on", ["sleep", "1000"], replicas=1)
+        sleeper["metadata"]["annotations"] = {"muster.dev/log-dir": self.daemon.folder}
+        self.daemon.create(sleeper)
+        self.daemon.wait_phase("on", "Running")
+        elastic = job("grows", ["sleep", "1000"], replicas=1)
+        elastic["spec"]["torchrunConfig"] = {"enabled": True}
+        elastic["spec"]["elastic"] = {"enabled": True, "minReplicas": 1, "maxReplicas": 3, "expectedReplicas": 1}
+        elastic["spec"]["runMode"] = {"pause": {"enabled": True}}
+        self.daemon.create(elastic)
+        forms = {"logs": [["logs", "?"]], "wait": [["wait", "?", "--for=Running"]], "board": [["board", "?"]], "exec": [["exec", "?", "--", "true"]],
+                 "describe": [["describe", "?"]], "events": [["events", "?"]], "export": [["export", "?", "--file", "-"]], "scale": [["scale", "?", "1"]],
+                 "rerun": [["rerun", "?", "--dry-run"]], **{verb: [[verb, "?", "--dry-run"]] for verb in ("stop", "pause", "resume", "rm")},
+                 "queue": [["queue", verb, "?"] for verb in ("get", "close", "open", "delete")]}
+        # a command that takes a name is in the table, so that a new one is not forgotten
+        listed = re.findall(r"^  ([a-z-]+)  ", self.daemon.cli("help").stdout.partition("Commands:")[2], re.M)
+        taking = [c for c in listed if re.search(r"JOB|POD|NAME", self.daemon.cli("help", c).stdout.splitlines()[0])]
+        self.assertEqual(sorted(taking), sorted(forms))
+        pod = next(iter(self.daemon.pods("on")))
+        jobs = ["on", "job/on", "pytorchtrainingjob/on", "PyTorchTrainingJob/on", "pj/on", "pytorchtrainingjobs.batch.tensorstack.dev/on"]
+        for command, lines in forms.items():
+            names = ["queue/idle", "queues.scheduler.tensorstack.dev/idle", "idle"] if command == "queue" else jobs
+            if command == "scale":
+                names = [name.removesuffix("on") + "grows" for name in names]
+            if command in ("logs", "exec", "describe", "events"):
+                names = names + [f"pod/{pod}", f"po/{pod}", pod]
+            for name in names:
+                if command == "queue":
+                    self.assertEqual(self.daemon.cli("queue", "create", name.rpartition("/")[2]).returncode, 0)
+                for line in lines:
+                    done = self.daemon.cli(*[name if word == "?" else word for word in line])
+                    self.assertEqual(done.returncode, 0, f"{line} {name}\n{done.stdout}{done.stderr}")
+            for line in lines if command != "queue" else []:
+                done = self.daemon.cli(*["nothing/on" if word == "?" else word for word in line])
+                self.assertIn(done.returncode, (1, 2, 5), line)
+                self.assertRegex(done.stderr, "^error: (unknown kind 'nothing'|'nothing' is not a kind of job)\n  hint: ")
+
+    def test_every_listing_has_every_format(self):
+        self.sleeper()
+        lists = [["ps"], ["events"], ["queue"], ["queue", "get", "default"], ["top"], ["describe", "on"]]
+        # those with -o, but for what --dry-run prints
+        listed = re.findall(r"^  ([a-z-]+)  ", self.daemon.cli("help").stdout.partition("Commands:")[2], re.M)
+        self.assertEqual({c for c in listed if "table|wide|json|yaml|name|jsonpath" in self.daemon.cli("help", c).stdout}, {line[0] for line in lists})
+        for line in lists:
+            harness.wait_until(lambda: self.daemon.cli(*line, "-o", "name").stdout, f"{line}: nothing listed")
+            shown = {form: self.daemon.cli(*line, "-o", form) for form in ("table", "wide", "json", "yaml", "name", "jsonpath=.metadata.name")}
+            self.assertEqual({form: done.returncode for form, done in shown.items()}, dict.fromkeys(shown, 0), line)
+            names = [item["metadata"]["name"] for item in json.loads(shown["json"].stdout)["items"]]
+            self.assertTrue(names, line)
+            self.assertEqual(shown["jsonpath=.metadata.name"].stdout.splitlines(), names)
+            self.assertEqual([name.partition("/")[2] for name in shown["name"].stdout.splitlines()], names)
+            self.assertRegex(shown["yaml"].stdout, r"(?m)^kind: \w*List$")
+            self.assertIn(names[0].partition(".")[0], shown["table"].stdout)
 
     def test_scale(self):
         elastic = job("grows", ["sleep", "1000"], replicas=1)
@@ -188,6 +292,25 @@ class Acting(Commands):
         self.check(["scale", "grows", "many"], 2, "", "error: 'many' is not a number of replicas\n  hint: muster scale grows 4\n")
         self.sleeper("fixed")
         self.assertIn("job 'fixed' is not elastic", self.daemon.cli("scale", "fixed", "2").stderr)
+
+    def test_a_failed_replica_of_a_job_that_succeeds_is_reported(self):
+        self.daemon.cli("run", "-d", "--name", "half", "--workers", "2", "--", "sh", "-c", "until [ $RANK = 1 -o -e gone ]; do sleep 0.01; done; exit $RANK", cwd=self.daemon.folder)
+        self.daemon.wait_for(harness.JOBS.format(ns="default"), lambda jobs: jobs["half"].get("status", {}).get("aggregate", {}).get("failed"), "a failed replica")
+        self.write("gone", "")
+        done = self.daemon.cli("wait", "half")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("warning: 1 of 2 replicas failed without failing the job: muster describe half\n", done.stderr)
+
+    def test_logs_of_a_deleted_job(self):
+        for word in ("old", "new"):
+            self.daemon.cli("run", "--name", "gone", "--workers", "2", "--", "sh", "-c", f"echo {word} $RANK")
+            self.check(["rm", "gone"], 0, f"{JOB}/gone removed\n", "")
+        self.daemon.cli("run", "--name", "gone-3fa85", "--", "echo", "another")
+        said = "job 'gone' was deleted; these logs are kept until room is needed\n"
+        self.check(["logs", "gone"], 0, "worker-0 | new 0\nworker-1 | new 1\n", said)
+        self.check(["logs", "gone", "--replica", "worker-1"], 0, "new 1\n", said)
+        self.check(["logs", "-f", "gone", "--tail", "1"], 0, "worker-0 | new 0\nworker-1 | new 1\n", said)
+        self.assertEqual(self.daemon.cli("logs", "gon").returncode, 5)
 
     def test_rerun(self):
         first = self.daemon.cli("run", "--name", "once", "--label", "a=b", "--", "sh", "-c", "echo $PWD")
@@ -228,7 +351,7 @@ class Acting(Commands):
         self.assertEqual((code, shown.splitlines()[-2:]), (0, [f"{JOB}/b removed", f"{JOB}/a removed"]))
         self.check(["rm", "--all", "--dry-run"], 0, f"{JOB}/c would be removed\n", "")
         self.check(["rm", "--all", "-y"], 0, f"{JOB}/c removed\n", "")
-        self.check(["rm", "--all"], 0, "", "no jobs in namespace default\n")
+        self.check(["rm", "--all"], 0, "", "no jobs in namespace default to remove\n")
 
     def test_ps(self):
         self.sleeper("first")
@@ -286,7 +409,7 @@ class Machine(Commands):
             self.assertEqual(done.returncode, 0, f"{line}\n{done.stdout}{done.stderr}")
         shown = {words.split()[1] for words in lines}
         named = set(re.findall(r"muster ([a-z]+)", text))
-        self.assertLessEqual({"sweep", "wait", "validate", "explain", "events", "rerun", "stop", "resume", "rm", "doctor"}, shown)
+        self.assertLessEqual({"sweep", "wait", "validate", "explain", "describe", "events", "rerun", "stop", "pause", "resume", "rm", "doctor"}, shown)
         self.assertLessEqual({"scale", "completion"}, named)
 
 

@@ -255,7 +255,7 @@ class Process(unittest.TestCase):
         status, _, body = self.console.ask("GET", "/api/v1/nodes", key=guest)
         self.assertEqual(status, 403)
         self.assertIn('User \\"system:serviceaccount:default:guest\\" cannot list resource \\"nodes\\"', body.decode())
-        for key in (owner, guest):  # rather than the answer to somebody else than who was meant
+        for key in (owner, guest):  # rather than another session's answer
             status, _, body = self.console.ask("GET", "/api/v1/nodes", key=key, Impersonate_User="alice")
             self.assertEqual(status, 400, body)
             self.assertIn(b"Impersonate", body)

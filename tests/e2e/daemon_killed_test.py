@@ -70,7 +70,7 @@ class DaemonKilled(DaemonTest):
         self.remove("numbers")
 
     def test_exit_while_the_daemon_is_down(self):
-        """An exit code that nobody was there to see is not lost, and is charged once."""
+        """An exit code from while the daemon was down is not lost, and is charged once."""
         daemon = self.daemon
         flag = f"{daemon.folder}/tried"
         command = ["sh", "-c", f"echo begin; test -e {flag} && exit 0; while ! test -e {daemon.folder}/go; do sleep 0.02; done; "

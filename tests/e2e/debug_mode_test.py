@@ -38,7 +38,7 @@ class DebugMode(DaemonTest):
         return pathlib.Path(self.daemon.folder, name).exists()
 
     def commands(self, pods):
-        """{replica type: set of what its containers are told to run}"""
+        """{replica type: set of its containers' commands}"""
         found = {}
         for pod in pods.values():
             for c in pod["spec"]["containers"]:
@@ -72,7 +72,7 @@ class DebugMode(DaemonTest):
         self.check_nothing_trained()
 
     def test_environment_is_that_of_training(self):
-        """Whoever looks around finds the group's variables."""
+        """A shell in a replica has the group's variables."""
         self.daemon.create(self.make({"enabled": True}))
         pods = self.daemon.wait_running("debugged", 3)
         for rank, kind in ((0, "ps-0"), (1, "worker-0"), (2, "worker-1")):

@@ -17,7 +17,7 @@ class Deletion(DaemonTest):
         self.assertEqual(len(daemon.list(harness.SERVICES.format(ns="default"))), 4)
         done = daemon.cli("rm", "gone")
         self.assertEqual(done.returncode, 0, done.stderr)
-        # rm waits for the pods; services are nobody's process
+        # rm waits for the pods; services have no process
         self.assertEqual(daemon.list(harness.PODS.format(ns="default")), [])
         self.assertEqual(daemon.pod_processes(), {})
         self.wait_empty(harness.SERVICES.format(ns="default"))

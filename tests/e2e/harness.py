@@ -243,7 +243,7 @@ class Daemon:
         return ssl.create_default_context(cadata=self.authority())
 
     def kubeconfig(self, token=None, server=None, ca=None):
-        """A file like the daemon's own, for somebody else or another server; without a token for nobody."""
+        """A kubeconfig like the daemon's own, for another user or server; without a token, for an anonymous one."""
         cluster = {"server": server or f"https://127.0.0.1:{self.port}",
                    "certificate-authority-data": base64.b64encode((ca or self.authority()).encode()).decode()}
         if cluster["server"].startswith("http:"):

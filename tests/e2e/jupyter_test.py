@@ -92,7 +92,7 @@ class Jupyter(app_client.AppClient, harness.WithDaemon):
         kernel = Kernel(self, self.own)
         kernel.until("stream", kernel.run("print('on', flush=True)\nwhile True: pass"))
         kernel.socket.close()
-        # Nobody looks at it any more: only the kernel says that it is used, again and again.
+        # No page is open any more: only the kernel's activity shows that it is used.
         times, idle = [], set()
 
         def watch(found):

@@ -149,7 +149,7 @@ class Logs(DaemonTest):
                                        env=dict(self.daemon.environment, NO_COLOR="1"))
             os.close(end)
             got = b""
-            with contextlib.suppress(OSError):  # EIO: nobody has the other end any more
+            with contextlib.suppress(OSError):  # EIO: the other end is closed
                 while piece := screen.read(65536):
                     got += piece
             self.assertEqual(process.wait(harness.PATIENCE), 0, got)

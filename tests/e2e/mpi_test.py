@@ -93,7 +93,7 @@ class Mpi:
             self.assertLess(time.monotonic(), until, left)
 
     def looping(self, name, replicas, **how):
-        """A job whose ranks all run and go on until somebody ends them; answers its workers' names."""
+        """A job whose ranks all run until they are ended; returns its workers' names."""
         self.create(mpi_job(name, ["/usr/bin/python3", "-c", LOOP], replicas, **how))
         pods = self.daemon.wait_running(name, replicas + 1)
         log = subprocess.Popen([harness.BIN, "logs", "-f", name, "--replica", "launcher-0"], text=True,

@@ -201,7 +201,7 @@ class NodeDoor(harness.WithDaemon):
             self.assertRegex(text, f"(?m)^{name}{labels}".replace("{c", r"\{c").replace("} ", r"\} ") + r"[0-9.e+-]+ \d{13}$")
         self.assertRegex(text, r"(?m)^node_cpu_usage_seconds_total [0-9.e+]+ \d{13}$")
 
-    def test_an_address_nobody_can_be_told(self):
+    def test_an_address_that_cannot_be_published(self):
         for address in ("0.0.0.0:0", "[::]:0", "localhost:0"):
             done = self.daemon.cli("node", "--kubeconfig", os.path.join(self.daemon.folder, "kubeconfig"),
                                    "--dir", self.folder, "--listen", address)
@@ -209,7 +209,7 @@ class NodeDoor(harness.WithDaemon):
             self.assertIn(f"--listen {address}: the Node tells others this address", done.stderr)
 
     def test_a_client_that_says_nothing(self):
-        """Plain bytes on the port, and a handshake that is not finished, hold nobody up."""
+        """Plain bytes on the port and unfinished handshakes do not block other clients."""
         quiet = socket.create_connection(("127.0.0.1", self.port))
         self.addCleanup(quiet.close)
         quiet.sendall(b"\x16")

@@ -16,7 +16,7 @@ NOTEBOOKS = "/apis/tensorstack.dev/v1beta1/namespaces/default/notebooks"
 MERGE = "application/merge-patch+json"
 KUBECTL = harness.ROOT / "build/bin/kubectl-1.32"
 
-# Wants its token; counts what it was asked in a variable of its process, as a kernel would; runs what it is told.
+# Requires its token, counts requests in a variable of its process as a kernel would, and runs what is posted.
 FAKE = """#!/usr/bin/python3
 import http.server, json, os, subprocess, sys
 options = dict(a.lstrip("-").split("=", 1) for a in sys.argv[1:] if "=" in a)
@@ -200,7 +200,7 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
         self.assertEqual((after["pid"], after["count"]), (before["pid"], before["count"] + 1))
 
     def test_what_setup_installs_is_found(self):
-        """Where `muster notebook --setup` puts it, which is in nobody's PATH."""
+        """Where `muster notebook --setup` puts it, which is not in any PATH."""
         folder = pathlib.Path(self.programs, ".local/share/muster/jupyter")
         self.addCleanup(shutil.rmtree, folder)
         (folder / "bin").mkdir(parents=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Notifications: a real receiver on this machine is told what jobs do, whatever happens to the daemon or to itself."""
+"""Notifications: a real receiver on this machine gets every event, whatever happens to the daemon or to itself."""
 import base64
 import http.server
 import json
@@ -125,7 +125,7 @@ class Notifications(WithReceiver):
             self.assertEqual((path, body["job"]["name"], body["phase"]), ("/team", "ours", phase))
             go.touch()
         self.assertTrue(self.receiver.got.empty())
-        # Awake again it is told of what comes, not of what it slept through.
+        # Resumed, it gets new events but none from while it was suspended.
         self.daemon.call("PATCH", f"{PATH.format(ns='default')}/resting", {"spec": {"suspend": False}},
                          content_type="application/merge-patch+json")
         self.wait_status("resting", lambda s: s.get("observedGeneration") == 2)
@@ -213,7 +213,7 @@ class Notifications(WithReceiver):
             self.assertEqual((status["lastError"]["message"], "pending" in status), (words, False))
         self.assertTrue(self.receiver.got.empty())
 
-    def test_a_slow_receiver_holds_up_nobody(self):
+    def test_a_slow_receiver_delays_no_other(self):
         go = self.receiver.answers["/slow"] = threading.Event()
         self.addCleanup(go.set)
         for i in range(6):
@@ -231,8 +231,8 @@ class Notifications(WithReceiver):
         self.daemon.request("DELETE", f"{harness.JOBS.format(ns=other)}/quick")
 
     def test_killed_daemons(self):
-        """Killed while a post is under way: it is repeated with its id. Then while the daemon is away a job ends, and
-        once it is told of nobody is told again."""
+        """Killed during a post, the daemon repeats it with its id. A job that ends while the daemon is down is
+        reported afterwards, exactly once."""
         go = self.receiver.answers["/"] = threading.Event()
         self.addCleanup(go.set)
         self.notification("durable")
@@ -257,7 +257,7 @@ class Notifications(WithReceiver):
         self.assertTrue(self.receiver.got.empty())
 
     def test_many_at_once(self):
-        """More than a status holds: all are told of, each once."""
+        """More than a status holds: all are delivered, each once."""
         count = 150
         go = self.receiver.answers["/"] = threading.Event()
         self.addCleanup(go.set)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Queues on real processes: quota, priority, preemption, how long a job may run; and what those who wait are told."""
+"""Queues on real processes: quota, priority, preemption, time limits, and the sentences of waiting jobs."""
 import os
 import re
 import threading
@@ -55,7 +55,7 @@ class Queues(DaemonTest):
 
     def wait_queue(self, name, wanted):
         def reached(queues):
-            status = queues.get(name, {}).get("status")  # counts are told once a second
+            status = queues.get(name, {}).get("status")  # counts are written once a second
             return (status and wanted(status)) or None
         return self.daemon.wait_for(QUEUES, reached, f"queue {name}")
 
@@ -230,11 +230,11 @@ class Queues(DaemonTest):
         for pod, words in told.items():
             self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: [
                 c for c in pods[pod].get("status", {}).get("conditions", []) if (c["type"], c.get("message")) == ("PodScheduled", words)], words)
-            # of a reason one event is told: of the first who came it may count fewer
+            # one event per reason: the first may count fewer groups
             self.wait_event(pod, words.split(" 2 of 3")[0])
             self.assertIn(words, self.describe("pod", pod))
         self.wait_queue("default", lambda s: s["podGroups"]["waiting"] == 1)
-        # what groups are told and what a queue counts are written one after the other
+        # group statuses and queue counts are written one after the other
         lines = (r"- +default/lacking .* waiting for pods: 2 of 3 are there", r"ended +default/done ", r"empty +default/empty ")
         harness.wait_until(lambda: all(re.search(f"(?m)^{line}", self.daemon.cli("queue", "get", "default").stdout) for line in lines),
                            "the queue's table")

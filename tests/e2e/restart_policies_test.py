@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Each restart policy with a program that ends as it is told: what is run again, what it costs, how the job ends."""
+"""Each restart policy with a program that exits as instructed: what is restarted, what it costs, how the job ends."""
 import pathlib
 
 import harness

@@ -105,7 +105,7 @@ class RunCommand(DaemonTest):
 
     def test_wrong_usage(self):
         for arguments, said in ((["train.py"], "train.py is a program, not a manifest\n  hint: muster run -- python train.py"),
-                                (["python", "train.py"], "'python': either one file, or a command behind --"),
+                                (["python", "train.py"], "'python': either one file, or a command after --"),
                                 (["--workers", "2", "x.yaml"], "--workers is for a command; x.yaml specifies it itself"),
                                 (["--"], "nothing to run"), ([], "nothing to run"),
                                 (["--workers", "two", "--", "true"], "--workers wants a whole number, not 'two'"),

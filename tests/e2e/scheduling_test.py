@@ -46,7 +46,7 @@ class Scheduling(DaemonTest):
         self.daemon.wait_running("third", 1)
         self.remove("second", "third")
 
-    def test_what_can_never_fit_blocks_nobody(self):
+    def test_what_can_never_fit_blocks_no_other_job(self):
         self.sleeper("giant", self.cpu, replicas=3)
         self.wait_why("giant", "can never fit")
         self.sleeper("small", 10)

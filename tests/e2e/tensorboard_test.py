@@ -231,7 +231,7 @@ class Proxy(Boards):
             self.assertEqual(status, 422, text)
             self.assertIn(words, json.loads(text)["message"])
 
-    def test_requests_are_written_anew(self):
+    def test_requests_are_rewritten(self):
         found = self.start()
         status, headers, text = self.exchange("GET", "/tensorboard/default/b/echo/%C3%A4?q=1&r=%20", headers={
             "Authorization": "Basic eDp5", "Accept": "application/json", "X-Forwarded-For": "1.2.3.4", "Connection": "X-Odd",
@@ -274,7 +274,7 @@ class Proxy(Boards):
         self.assertEqual(status, 502)
         self.assertIn(b"gave an invalid answer", text)
         self.assertEqual(json.loads(text)["code"], status)
-        status, headers, text = self.exchange("GET", "/tensorboard/default/b/mute")  # as one does that is told to stop
+        status, headers, text = self.exchange("GET", "/tensorboard/default/b/mute")  # as a server that was asked to stop does
         self.assertEqual(status, 503)
         self.assertIn(b"ended the connection without an answer", text)
         status, headers, text = self.exchange("GET", "/tensorboard/default/b/headers")
@@ -328,7 +328,7 @@ class Proxy(Boards):
         echo = "/tensorboard/default/b/echo"
         self.assertEqual(self.ask("GET", echo, headers=own)[0], 200)
         self.assertNotIn("Cookie", json.loads(self.ask("GET", echo, headers=own)[2])["headers"])
-        # Nothing of the API is there, whoever asks; and nothing that its pages have is good at the API.
+        # The API is not served there for any caller, and its pages' cookies are not valid for the API.
         for path in ("/", "/api/v1/secrets", "/jobs", "/console/v1/session", "/readyz", "/board/x", "/tensorboard/default/other/",
                      "/assets/THIRD_PARTY.txt"):
             for headers in (own, {**own, **session}, {**own, "Accept": "text/html"}):
@@ -577,7 +577,7 @@ class Real(Boards):
             self.assertRegex(drawn.stdout, "(?m)^val/accuracy$")
         address = self.daemon.cli("board", name, "--open", environment={"BROWSER": "true"}).stdout.strip()
         self.assertEqual(address, f"http://127.0.0.1:{self.daemon.port}/tensorboard/default/{name}/")
-        self.assertIn('"nobody" not found', self.daemon.cli("board", "tensorboard/nobody").stderr)
+        self.assertIn("no tensorboard 'nobody' in namespace default", self.daemon.cli("board", "tensorboard/nobody").stderr)
         self.assertIn("Running", self.kubectl("get", "tensorboard", name))
         self.suspend_and_resume(name, written)
         self.kubectl("delete", "tensorboard", name)

@@ -28,7 +28,7 @@ class Why(DaemonTest):
             self.assertEqual(conditions[kind]["message"], status["message"])
         self.assertEqual(conditions["Completed"]["reason"], "Failed")
         self.assertTrue(status["message"].startswith(f"PyTorchTrainingJob {name} has failed: "), status["message"])
-        self.assertIn(status["message"], self.daemon.cli("ps").stdout)
+        self.assertIn(status["message"].partition(" has failed: ")[2], self.daemon.cli("ps").stdout)
         self.assertIn(status["message"], self.describe("pytorchtrainingjob", name))
         return status
 

@@ -11,7 +11,7 @@
 #include "base/percent.h"
 #include "base/shrink.h"
 #include "base/timefmt.h"
-#include "cli/options.h"
+#include "cli/command.h"
 #include "cli/sweep_grid.h"
 #include "client/kubeconfig.h"
 #include "fuzz.h"
@@ -175,46 +175,47 @@ static void run_shrink(struct chance *c, char *data, size_t len)
 
 /* --- command lines ----------------------------------------------------------------------- */
 
-struct words {
-    bool all, follow;
-    const char *name, *output;
-    int64_t tail;
-    struct option_list sets;
-};
+static void check_sweep(struct arena *a, const struct args *args)
+{
+    static struct option_list sets;
+    struct sweep_grid grid;
+    auto_err err = ERR_INIT;
 
-static const struct option_spec specs[] = {
-    OPTION_OF_FLAG(struct words, all, "all", "all", .letter = 'A'),
-    OPTION_OF_FLAG(struct words, follow, "follow", "follow", .letter = 'f'),
-    OPTION_OF_TEXT(struct words, name, "name", "NAME", "name", .letter = 'n'),
-    OPTION_OF_INT(struct words, tail, "tail", "N", "lines"),
-    OPTION_OF(OPTION_CHOICE, struct words, output, "output", "FORMAT", "format", .letter = 'o',
-              .values = (const char *const[]){"json", "yaml", "jsonpath=", NULL}),
-    OPTION_OF(OPTION_LIST, struct words, sets, "set", "NAME=VALUES", "values"),
-    {0},
-};
+    sets.len = 0;
+    for (size_t i = 0; i < args->len && strchr(args->list[i], '='); i++)
+        sets.items[sets.len++] = args->list[i];
+    sets.items[sets.len] = NULL;
+    if (sweep_grid_read(a, &sets, args->list, args->len, &grid, &err) != 0)
+        return;
+    FUZZ_CHECK(grid.jobs > 0 && grid.jobs <= SWEEP_JOBS_LIMIT);
+    for (size_t i = 0; i < args->len; i++)
+        (void)sweep_grid_word(a, &grid, grid.jobs - 1, args->list[i]);
+    (void)sweep_label_value(a, sweep_grid_text(a, &grid, 0));
+}
 
+/* Any command's options; the other words also as a sweep. */
 static void run_command_line(struct chance *c, char *data, size_t len)
 {
-    static struct words values;
     static struct args args;
     struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
     char *words[64], *rest = data;
-    struct sweep_grid grid;
+    size_t known = 0;
     auto_err err = ERR_INIT;
+    const struct command *command;
+    void *values;
     int count = 0;
 
-    (void)c, (void)len;
+    (void)len;
+    while (commands[known])
+        known++;
+    command = commands[chance_below(c, known)];
     while (count < (int)ELEMS(words) && (words[count] = strtok_r(rest, " ", &rest)))
         count++;
-    memset(&values, 0, sizeof(values));
-    if (options_parse(specs, &values, count, words, &args, &err) == 0) {
+    values = arena_alloc(&a, max_size(command->options_size, 1));
+    FUZZ_CHECK(values);
+    if (options_parse(command->options, values, count, words, &args, &err) == 0) {
         FUZZ_CHECK(args.len <= (size_t)count && args.before_dashes <= args.len);
-        if (sweep_grid_read(&a, &values.sets, args.list, args.len, &grid, &err) == 0) {
-            FUZZ_CHECK(grid.jobs > 0 && grid.jobs <= SWEEP_JOBS_LIMIT);
-            for (size_t i = 0; i < args.len; i++)
-                (void)sweep_grid_word(&a, &grid, grid.jobs - 1, args.list[i]);
-            (void)sweep_label_value(&a, sweep_grid_text(&a, &grid, 0));
-        }
+        check_sweep(&a, &args);
     }
     arena_release(&a);
 }
@@ -281,7 +282,7 @@ const struct fuzz_target fuzz_texts[] = {
           "abcdabcdabceabcfabcg", ""),
      LIST("abcd", "\"metadata\":{", "\xff\xff\xff\xff", "aaaaaaaaaaaaaaaa"), run_shrink},
     {"command_line",
-     LIST("-f --name x --tail=3 -o jsonpath={.a} a b",
+     LIST("-f --name x --tail=3 -o jsonpath={.a} a b", "lr=0.1,0.01 bs=32 -- t {lr} {bs}",
           "--set lr=0.1,0.01 --set bs=32 -- t {lr} {bs}", "-Afnx --output yaml -- --all"),
      LIST(" ", "--", "-", "=", "--tail ", "--set ", "{lr}", ",", "{", "}", "-o", "\xff",
           "99999999999999999999"),

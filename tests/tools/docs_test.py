@@ -48,5 +48,20 @@ class ThreatModel(unittest.TestCase):
                           "tests/e2e/console/states.test.mjs: no such title"])
 
 
+class Architecture(unittest.TestCase):
+    def test_the_files_it_names_are_there(self):
+        text = (TOP / "ARCHITECTURE.md").read_text()
+        named = re.findall(r"`((?:src/)?(?:api|base|board|cli|client|console|control|core|door|loop|net|port|runtime|server|store)/[\w./]*\w)`", text)
+        self.assertGreater(len(named), 20)
+        self.assertEqual([path for path in named if not (TOP / "src" / path.removeprefix("src/")).exists()], [])
+
+    def test_the_functions_it_names_are_in_those_files(self):
+        text = (TOP / "ARCHITECTURE.md").read_text()
+        named = re.findall(r"`([\w/]+\.c)` \(`(\w+)`\)", text)
+        self.assertGreater(len(named), 1)
+        for path, function in named:
+            self.assertRegex((TOP / "src" / path).read_text(), rf"\b{function}\(", path)
+
+
 if __name__ == "__main__":
     unittest.main()

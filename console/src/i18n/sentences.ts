@@ -43,7 +43,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "killed, SIGKILL: out of memory, says the kernel": "被杀死，SIGKILL：内核报告内存不足",
   "out of memory, says the kernel": "内核报告内存不足",
   "the container could not be started": "容器无法启动",
-  "killed with its supervisor, which somebody or the kernel killed": "随其监管进程一起被杀死",
+  "killed along with its supervisor, by a user or the kernel": "随其监管进程一起被杀死",
   "evicted by the node": "被节点驱逐",
   "the pod's own activeDeadlineSeconds passed": "超过了 Pod 自身的 activeDeadlineSeconds",
   // core/pod_state.c
@@ -292,7 +292,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "队列“{1}”已关闭：可用 muster queue open {2} 打开",
   // core/tensorboard.c
   "{} of the claim {}": "{1+} 位于 PVC {2}",
-  "{} not exist: {}. It starts when the folder is there, which whoever writes the event files makes.":
+  "{} not exist: {}. It starts once the program that writes the event files has created the folder.":
     "{1+}不存在：{2}。目录由写入事件文件的程序创建，出现后即启动。",
   "Its folder does": "日志目录",
   "None of its folders does": "各日志目录都",
@@ -306,7 +306,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "Every port for pods is taken.": "可供 Pod 使用的端口已全部占用。",
   "It is suspended; setting spec.suspend to false starts it again.":
     "已挂起；将 spec.suspend 设为 false 即可重新启动。",
-  "Nobody has used it for {}: its pod was removed. Opening it starts it again.":
+  "It has not been used for {}: its pod was removed. Opening it starts it again.":
     "{1} 无人使用：其 Pod 已移除，打开它即可重新启动。",
   "There is a {} {} already, which is not its own.": "已有 {1} {2}，但不属于它。",
   "{} answers.": "{1} 已响应。",
@@ -324,7 +324,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "无法使用本机的 sshd：原因见容器 ssh-setup 的日志。",
   "The Notebook does not run.": "Notebook 没有运行。",
   "Its ssh server is on port {} of 127.0.0.1.": "其 SSH 服务位于 127.0.0.1 的端口 {1}。",
-  "Nobody has used it for {}.": "{1} 内无人使用。",
+  "It has not been used for {}.": "{1} 内无人使用。",
   "It is never idle here.": "此处从不视为闲置。",
   "Nothing here sees whether it is used.": "此处无法得知它是否被使用。",
   "It is suspended.": "已挂起。",
@@ -343,7 +343,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "容器 {1} 超过了其临时存储上限 {2}",
   "Pod ephemeral local storage usage exceeds the total limit of containers {}":
     "Pod 的临时存储用量超过了各容器上限之和 {1}",
-  "{} is {} in container {}, from {}: set it in env to have another":
+  "{} is {} in container {}, from {}: set it in env to change it":
     "容器 {3} 的 {1} 为 {2}，依据{4}：可在 env 中另行设置",
   "no command: images are not used on this machine; give command or args":
     "没有命令：本机不使用镜像，请填写 command 或 args",
@@ -376,7 +376,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   // runtime
   "{} bytes of its log could not be written": "其日志有 {1} 字节未能写入",
   "back-off {}s restarting failed container={}": "容器 {2} 失败，{1} 秒后重启",
-  "those who watched over the program were killed; how it ended is not known":
+  "the program's supervisors were killed; how it ended is unknown":
     "监管进程被杀死，程序如何结束无从得知",
   "Container {} failed {}": "容器 {1} 未通过 {2+}",
   ", will be restarted": "，将重启",

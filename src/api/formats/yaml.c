@@ -57,6 +57,8 @@ static bool fail_parser(struct loader *l)
 
     if (p->error == YAML_MEMORY_ERROR)
         return fail_memory(l);
+    if (p->problem && strstr(p->problem, "tab character"))
+        return fail_at(l, &p->problem_mark, "YAML is indented with spaces, not with a tab");
     if (p->context && p->context_mark.line != p->problem_mark.line)
         (void)snprintf(text, sizeof(text), "%s (%s that began on line %zu)",
                        p->problem ? p->problem : "malformed", p->context, p->context_mark.line + 1);
@@ -175,7 +177,9 @@ static bool load_key(struct loader *l, yaml_event_t *event, const char **ret, si
     if (arena_failed(l->arena))
         return fail_memory(l);
     if (!json_is(v, JSON_STRING) && !json_is(v, JSON_REAL))
-        return fail_at(l, &event->start_mark, "a key must be a string");
+        return fail_at(l, &event->start_mark,
+                       "a key must be a string (templates like {{ .Values.x }} must be rendered "
+                       "first)");
     *ret = v->u.text;
     *ret_len = v->len;
     return event->type != YAML_SCALAR_EVENT ||

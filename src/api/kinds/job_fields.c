@@ -184,7 +184,7 @@ static const struct field interruption_fields[] = {
 
 static const struct field failure_fields[] = {
     F_STR("replica", "The pod that failed; of several the cause."),
-    F_INT32("exitCode", "Its exit code; left out when nobody knows it."),
+    F_INT32("exitCode", "Its exit code; left out if unknown."),
     F_STR("container", "The container at fault, where that is not the training's."),
     F_STR("reason", "One word from the node: Error, OOMKilled, StartError, Evicted."),
     F_STR("message", "The last line it said."),

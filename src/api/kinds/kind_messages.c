@@ -134,8 +134,8 @@ const struct kind kind_token_review = {
     KIND_NAMES("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", "tokenreview"),
     .doc = "TokenReview identifies the user of a token.", .fields = token_review_fields};
 
-static const struct field self_status_fields[] = {F_OBJ("userInfo", user_fields, "Who asks.", P(1)),
-                                                  {0}};
+static const struct field self_status_fields[] = {
+    F_OBJ("userInfo", user_fields, "The caller.", P(1)), {0}};
 
 static const struct field self_fields[] = {
     F_OBJ("status", self_status_fields, "The answer.", P(2), .flags = FIELD_READ_ONLY), {0}};

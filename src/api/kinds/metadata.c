@@ -19,7 +19,7 @@ static const struct field owner_fields[] = {
     {0}};
 
 static const struct field managed_fields[] = {
-    F_STR("manager", "Who.", P(1)),
+    F_STR("manager", "The client that set the fields.", P(1)),
     F_STR("operation", "Apply or Update.", P(2)),
     F_STR("apiVersion", "Version of the fields.", P(3)),
     F_TIME("time", "When last.", P(4)),

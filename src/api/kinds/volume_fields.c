@@ -119,7 +119,7 @@ static const struct field trust_bundle_fields[] = {
     OPTIONAL(5),
     {0}};
 static const struct field pod_certificate_fields[] = {
-    F_STR("signerName", "Who signs.", P(1), REQUIRED),
+    F_STR("signerName", "The signer.", P(1), REQUIRED),
     F_STR("keyType", "Kind of key.", P(2), REQUIRED),
     F_STR("certificateChainPath", "File for the certificates.", P(6)),
     F_STR("credentialBundlePath", "File for key and certificates.", P(4)),

@@ -265,7 +265,7 @@ static const char *header_problem(const char *name)
     return NULL;
 }
 
-/* The request is written from these: no line of it may end inside a value. */
+/* These become part of the request, so they must not contain line ends. */
 static void check_request(const struct json *http, const struct field_path *at, struct err *err)
 {
     const struct field_path *headers = PATH_MEMBER(at, "httpHeaders");
@@ -367,18 +367,36 @@ void resource_amount_validate(const struct json *amount, const struct field_path
         problem_invalid(err, PATH_KEY(at, amount->key), amount, "must be an integer");
 }
 
+static void check_resource_name(const struct json *amount, const struct field_path *at,
+                                struct err *err)
+{
+    static const char *const names[] = {"cpu", "memory", "ephemeral-storage", NULL};
+
+    for (size_t i = 0; names[i]; i++)
+        if (strcmp(amount->key, names[i]) == 0)
+            return;
+    if (!is_whole(amount->key) && strncmp(amount->key, "hugepages-", 10) != 0)
+        problem_invalid(err, PATH_KEY(at, amount->key), amount,
+                        "there is no such resource: it must be cpu, memory, ephemeral-storage or "
+                        "hugepages-SIZE, or have a domain like nvidia.com/gpu");
+}
+
 static void check_resources(const struct json *resources, const struct field_path *at,
                             struct err *err)
 {
     const struct json *limits = json_get(resources, "limits");
 
-    json_each (limit, limits)
+    json_each (limit, limits) {
+        check_resource_name(limit, PATH_MEMBER(at, "limits"), err);
         resource_amount_validate(limit, PATH_MEMBER(at, "limits"), err);
+    }
     json_each (request, json_get(resources, "requests")) {
         const struct json *limit = json_get(limits, request->key);
         int64_t wanted = quantity_json_milli(request, 0);
         const struct field_path *here = PATH_MEMBER(at, "requests");
 
+        if (!limit)
+            check_resource_name(request, here, err);
         resource_amount_validate(request, here, err);
         if (limit && wanted > quantity_json_milli(limit, INT64_MAX))
             problem_invalid(err, PATH_KEY(here, request->key), request,

@@ -245,7 +245,7 @@ test("a page at another port neither steers the console nor opens programs", asy
   server.close();
 });
 
-// Binds what it is told to and says what it was asked.
+// Binds the given address and prints the requests it gets.
 const STRANGER = `
 import http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -230,7 +230,7 @@ test("cancel of the preview discards what was typed there", async () => {
   await page.context().close();
 });
 
-test("a name nobody has typed yet is no mistake until the job is to be sent", async () => {
+test("an empty name is not an error until the job is submitted", async () => {
   const page = await shared.browser.page(shared.daemon);
   await page.goto("/jobs/new?kind=MPIJob");
   const name = page.getByRole("textbox", { name: "名称" }).first();

@@ -343,7 +343,7 @@ test("a terminal knows its size and outlives a change of tab", async () => {
   gate.open();
 });
 
-test("who may not open terminals is told so", async () => {
+test("a user who may not open terminals sees why", async () => {
   const { daemon } = shared;
   const gate = new Gate(daemon, "forbidden");
   await daemon.api("POST", JOBS, job("guarded", gate.wait));

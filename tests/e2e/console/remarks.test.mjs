@@ -92,7 +92,7 @@ test("a note's Markdown is shown, and nothing in it runs or leads astray", async
   await page.context().close();
 });
 
-test("a note that somebody else changes meanwhile is not overwritten unseen", async () => {
+test("a note changed by another user meanwhile is not overwritten", async () => {
   const page = await opened("/jobs/default/PyTorchTrainingJob/two", { lang: "en" });
   await page.getByRole("button", { name: "Add a note or tags" }).click();
   const dialog = page.getByRole("dialog");

@@ -164,7 +164,7 @@ test("a user of one project begins there", async () => {
   await page.context().close();
 });
 
-test("signed out: a wrong token is told so, the right one lets in", async () => {
+test("signed out: a wrong token is refused with a message, the right one signs in", async () => {
   const page = await shared.browser.page(shared.daemon, { signIn: false, allow: [/401/] });
   await page.goto("/jobs");
   await page.getByLabel("令牌").fill("not-a-token");

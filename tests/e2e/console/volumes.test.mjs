@@ -94,7 +94,7 @@ test("deleting says who uses it, and keeps the files", async () => {
   await page.context().close();
 });
 
-test("who may only look is told why there are no files", async () => {
+test("a viewer without write access sees why there are no files", async () => {
   const { daemon } = shared;
   const base = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
   await daemon.api("POST", "/api/v1/namespaces/default/serviceaccounts", {

@@ -225,8 +225,7 @@ static size_t watchers(struct world *w, const char *plural)
     return n;
 }
 
-/* Whoever deletes the Node of a machine that is there: it is made again at once, not when it next
- * reports. */
+/* The deleted Node of a running machine is created again at once, not at its next report. */
 static void a_deleted_node_is_made_again(void **state)
 {
     struct world *w = *state;
@@ -317,7 +316,7 @@ static void a_node_offers_shares_of_gpus(void **state)
     node_keeper_free(keeper);
 }
 
-/* A node in a process of its own; nobody else may say who vouches for its endpoint. */
+/* A node in its own process; no other writer may set its endpoint's authority. */
 static void a_node_by_itself_renews_a_lease_and_keeps_its_authority(void **state)
 {
     struct world *w = *state;
@@ -608,7 +607,7 @@ static void a_settled_status_is_not_written_again(void **state)
     assert_int_equal(w->api.patches, before + 1);
 }
 
-/* Whoever opened its record would wait for ever. */
+/* Opening its record would block for ever. */
 static void a_restart_opens_nothing_of_a_finished_pod(void **state)
 {
     struct world *w = *state;

@@ -172,7 +172,7 @@ static void figures_of_a_pod_are_those_of_its_gpus(void **state)
     assert_true(isnan(pod->sample.v[USAGE_GPU]));
     samples_gpu_add(g, "0", pod, note_single, &singles);
     assert_true(pod->sample.v[USAGE_GPU] == 0.5f);
-    assert_true(pod->sample.v[USAGE_GPU_MEMORY] == 430); /* of 11 and 13; nobody knows of 12 */
+    assert_true(pod->sample.v[USAGE_GPU_MEMORY] == 430); /* of 11 and 13; 12 is unknown */
     pod->pids_len = 1;
     samples_gpu_add(g, "0", pod, note_single, &singles);
     assert_true(pod->sample.v[USAGE_GPU_MEMORY] == 700); /* none of its own is named: all of it */

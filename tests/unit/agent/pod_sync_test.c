@@ -373,7 +373,7 @@ static void hosts_files_grow_while_in_use(void **state)
     assert_non_null(mkdtemp(dir));
     h = hosts_new(dir, NULL);
     assert_non_null(h);
-    assert_int_equal(hosts_add(h, "ns", "early"), 0); /* nobody needs it yet */
+    assert_int_equal(hosts_add(h, "ns", "early"), 0); /* not needed yet */
     assert_int_equal(hosts_open(h, "ns", HOSTS_UNUSED, &path, NULL), 0);
     assert_int_equal(hosts_add(h, "ns", "svc"), 0);
     assert_int_equal(hosts_add(h, "ns", "svc"), 0);

@@ -79,7 +79,7 @@ static void creates_changes_and_removes(void **state)
     assert_json(entry, "{\"manager\":\"kubectl\",\"operation\":\"Apply\",\"apiVersion\":\"v1\","
                        "\"time\":\"1970-01-01T00:00:01Z\",\"fieldsType\":\"FieldsV1\","
                        "\"fieldsV1\":{\"f:data\":{\"f:a\":{},\"f:b\":{}}}}");
-    /* somebody else's own key stays, what is no longer wanted goes */
+    /* another manager's key stays, what is no longer wanted is removed */
     json_set_string(&arena, json_get_mut(w.object, "data"), "other", "kept");
     apply_as(&w, &kind_config_map, "kubectl", false, "{metadata: {name: c}, data: {a: q}}");
     assert_object(&w, "{metadata: {name: c}, data: {a: q, other: kept}}");
@@ -177,7 +177,7 @@ static void force_takes_over(void **state)
              "{spec: {hostname: g, containers: [{name: a, image: y}]}}");
     assert_string_equal(w.error, "");
     assert_object(&w, "{spec: {hostname: g, containers: [{name: a, image: y}]}, metadata: {}}");
-    /* now the first is the one in the way of nobody, and the second owns it */
+    /* now the first conflicts with no other, and the second owns it */
     apply_as(&w, &kind_pod, "one", false,
              "{spec: {hostname: h, containers: [{name: a, image: y}]}}");
     assert_string_equal(w.error, "Conflict: Apply failed with 1 conflict: conflict with \"two\": "

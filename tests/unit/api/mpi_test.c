@@ -246,7 +246,7 @@ static void a_patch_in_the_older_layout_changes_what_it_says(void **state)
 }
 
 /* What the file no longer says is gone, as it would be in the newer layout. */
-static void a_whole_worker_says_everything_anew(void **state)
+static void a_whole_worker_replaces_the_older_layout(void **state)
 {
     struct json *job = stored(LAYOUT_2023);
     struct json *next = patch_merge(
@@ -334,7 +334,7 @@ int main(void)
         cmocka_unit_test_teardown(debugging_needs_no_program, reset),
         cmocka_unit_test_teardown(applying_an_older_layout_again_changes_nothing, reset),
         cmocka_unit_test_teardown(a_patch_in_the_older_layout_changes_what_it_says, reset),
-        cmocka_unit_test_teardown(a_whole_worker_says_everything_anew, reset),
+        cmocka_unit_test_teardown(a_whole_worker_replaces_the_older_layout, reset),
         cmocka_unit_test_teardown(a_reader_sees_one_layout_whatever_is_stored, reset),
         cmocka_unit_test_teardown(slots_are_what_mpirun_is_asked_for, reset),
         cmocka_unit_test_teardown(warnings_name_what_has_no_effect, reset),

@@ -150,7 +150,6 @@ static const char *rule_of(const struct json *schema, const char *field)
     return "";
 }
 
-/* Elsewhere nobody calls validate(): the definition says what may not change. */
 /* What a cluster would run is what this program can run. */
 static void rules_of_our_own_kinds_can_be_read(void **state)
 {
@@ -172,6 +171,7 @@ static void rules_of_our_own_kinds_can_be_read(void **state)
     assert_true(checked > 3);
 }
 
+/* Other servers do not call validate(): the definition says what may not change. */
 static void the_crd_says_what_may_not_change(void **state)
 {
     const struct json *version = json_index(

@@ -1,4 +1,4 @@
-/* tensorboard_test.c - what a TensorBoard may say, alone and in a job, and what it is told. */
+/* tensorboard_test.c - validation of TensorBoards, alone and in a job, and their warnings. */
 #include "api/tensorboard_rules.h"
 
 #include "fixture.h"

@@ -389,7 +389,7 @@ static void packed_values_share_their_members_names(void **state)
     free(b);
 }
 
-/* Whoever invents names does not fill the memory of others. */
+/* Invented names do not fill shared memory. */
 static void only_so_many_names_are_shared(void **state)
 {
     static struct json_words words;

@@ -78,7 +78,7 @@ static void links_lead_nowhere(void **state)
 
 /* Neither by its path, nor from a folder around it, nor by a link; from a base that is given there.
  */
-static void nobody_is_led_behind_the_fence(void **state)
+static void a_fenced_folder_is_never_entered(void **state)
 {
     struct place *p = *state;
     struct folder_fence fence = {.path = NULL};
@@ -425,7 +425,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(runs_are_folders_named_by_their_path, setup, teardown),
         cmocka_unit_test_setup_teardown(links_lead_nowhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(nobody_is_led_behind_the_fence, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_fenced_folder_is_never_entered, setup, teardown),
         cmocka_unit_test_setup_teardown(a_large_folder_is_looked_at_seldom, setup, teardown),
         cmocka_unit_test_setup_teardown(only_plain_files_are_read, setup, teardown),
         cmocka_unit_test_setup_teardown(a_restart_supersedes_by_its_session_start, setup, teardown),

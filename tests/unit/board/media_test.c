@@ -260,7 +260,7 @@ static void what_was_kept_is_read_again(void **state)
     assert_string_equal(again(b, "note").text, "four three one ");
     assert_string_equal(again(b, "picture").text, "3x2 ");
     assert_int_equal(again(b, "note").steps, 431);
-    /* Files that are cut or written anew give what is still there. */
+    /* Of truncated or rewritten files, what is still there is returned. */
     place_write(p, "", "events.out.tfevents.3.h", "x", 1, O_TRUNC);
     assert_string_equal(again(b, "note").text, "three one ");
     file.data[file.len - 10] ^= 1;

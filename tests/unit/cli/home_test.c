@@ -128,7 +128,7 @@ static void a_dead_holder_holds_nothing(void **state)
     close(fd);
 }
 
-/* Nobody may have waited for it, and its threads and forks go a moment later. */
+/* It may not have been waited for yet, and its threads and forks end a moment later. */
 static void a_killed_holder_is_not_said_to_be_up(void **state)
 {
     struct fixture *f = *state;

@@ -127,7 +127,7 @@ static void a_signal_is_passed_on_as_it_was(void **state)
     assert_true(WIFSIGNALED(status_of(rank)));
 }
 
-/* The program dies with it: nobody would know how that ends. */
+/* The program dies with it, as its result could not be reported. */
 static void a_rank_that_cannot_say_anything_was_killed(void **state)
 {
     struct fixture *f = *state;
@@ -141,7 +141,7 @@ static void a_rank_that_cannot_say_anything_was_killed(void **state)
     assert_true(WIFSIGNALED(status_of(rank)));
 }
 
-static void a_rank_that_is_started_again_counts_anew(void **state)
+static void a_restarted_rank_is_counted_again(void **state)
 {
     struct fixture *f = *state;
     struct mpi_end end;
@@ -155,7 +155,7 @@ static void a_rank_that_is_started_again_counts_anew(void **state)
     assert_false(mpi_ranks_failure(f->ranks, &end));
 }
 
-/* Somebody else on the machine. */
+/* Another user of the machine. */
 static void who_does_not_know_the_key_is_not_believed(void **state)
 {
     struct fixture *f = *state;
@@ -182,8 +182,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_signal_is_passed_on_as_it_was, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_rank_that_cannot_say_anything_was_killed, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_rank_that_is_started_again_counts_anew, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_restarted_rank_is_counted_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_does_not_know_the_key_is_not_believed, set_up,
                                         tear_down),
     };

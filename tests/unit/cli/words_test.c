@@ -76,7 +76,8 @@ static void all_help_is_translated(void **state)
         if (c->hidden)
             continue;
         check_translated(c->summary);
-        check_translated(c->help);
+        if (c->help && words_of_help(c->name, c->help) == c->help)
+            print_error("help is not translated: %s\n", c->name), missing++;
         for (const struct option_spec *o = c->options; o && o->name; o++)
             check_translated(o->doc);
     }

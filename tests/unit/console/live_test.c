@@ -24,7 +24,7 @@ struct fixture {
     struct httpd *httpd;
     struct live_hub *hub;
     struct script_transport api;
-    bool no_transport; /* as of nobody */
+    bool no_transport; /* as without a session */
     bool free_hub;     /* right after it has got the request */
     bool sign_out;     /* ... or this */
     int fd;
@@ -210,7 +210,7 @@ static void lists_pages_then_watches(void **state)
     say(f, "{\"id\":1,\"op\":\"stop\"}");
     settle(f);
     script_answer(&f->api, 200, "{\"metadata\":{\"resourceVersion\":\"9\"},\"items\":[]}");
-    assert_null(f->api.streams); /* nobody wants it any more */
+    assert_null(f->api.streams); /* no longer wanted */
     settle(f);
 }
 
@@ -444,7 +444,7 @@ static void hub_freed_before_the_connection_came(void **state)
 
     f->free_hub = true;
     begin_tab(f);
-    while (receive(f)) /* the answer was on its way; nobody is there to talk to */
+    while (receive(f)) /* the answer was on its way; the client is gone */
         ;
     assert_null(f->hub);
 }

@@ -154,8 +154,7 @@ static void time_left_is_measured(void **state)
     progress_pace_note(&pace, 0.1, 1000);
     assert_false(progress_pace_left(&pace, 60000, &left)); /* it has not moved */
     progress_pace_note(&pace, 0.2, 10000);
-    assert_false(
-        progress_pace_left(&pace, 60000, &left)); /* since when it was at 0.1 nobody knows */
+    assert_false(progress_pace_left(&pace, 60000, &left)); /* since when it was at 0.1 is unknown */
     progress_pace_note(&pace, 0.4, 20000);
     assert_true(progress_pace_left(&pace, 20000, &left));
     assert_true(fabs(left - 30) < 1e-6);
@@ -296,7 +295,7 @@ static void files_of_others_are_not_the_jobs(void **state)
     job = parse(&a, arena_printf(&a, text, 0));
     assert_int_equal(log_folder_of(&a, job, "host1", &f, &err), 0);
     assert_true(log_rule_wants(&f.rule, file, 7));
-    /* Whatever its template says, a marked job's pods are nobody else. */
+    /* Whatever its template says, a marked job's pods run as its user. */
     json_set_string(&a, json_make_object(&a, json_get_mut(job, "metadata"), "annotations"),
                     ANNOTATION_RUN_AS, "2001000000");
     assert_int_equal(log_folder_of(&a, job, "host1", &f, &err), 0);

@@ -487,7 +487,7 @@ static void replica_scope_keeps_the_living(void **state)
     world_pod_exits(&w, world_name(&w, "worker", 1), 1);
     world_pod_exits(&w, world_name(&w, "worker", 2), 1);
     world_settle(&w);
-    assert_int_equal(world_backoff(&w), 1); /* one attempt, whoever ended */
+    assert_int_equal(world_backoff(&w), 1); /* one attempt, whichever replica ended */
     assert_true(object_is_deleting(launcher_pod(&w)));
     restart_all(&w);
     assert_int_equal(world_pods(&w), 4);

@@ -1,4 +1,4 @@
-/* notify_test.c - which events a Notification is told of, in which order, and what is kept. */
+/* notify_test.c - which events a Notification gets, in which order, and what is kept. */
 #include "core/notify.h"
 #include "world.h"
 

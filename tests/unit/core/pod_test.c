@@ -103,7 +103,7 @@ static void each_replica_has_a_headless_service(void **state)
     json_each (wanted, json_at(service, "spec", "selector"))
         assert_string_equal(object_label(pod, wanted->key), wanted->u.text);
     assert_true(object_is_controlled_by(service, object_uid(world_job(&w))));
-    /* made again when somebody deletes it */
+    /* created again when it is deleted */
     world_remove(&w, WORLD_SERVICES, object_name(pod));
     world_settle(&w);
     assert_non_null(world_get(&w, WORLD_SERVICES, object_name(pod)));

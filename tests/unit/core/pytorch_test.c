@@ -376,7 +376,7 @@ static void after_success_replicas_have_ten_seconds_to_end_by_themselves(void **
     }
 }
 
-static void after_failure_nobody_is_waited_for(void **state)
+static void after_failure_none_is_waited_for(void **state)
 {
     struct world w;
 
@@ -518,7 +518,7 @@ static void a_victim_waits_for_the_one_who_failed(void **state)
     assert_string_equal(json_get_string(failure, "message", ""), "ValueError: bad data");
     assert_string_equal(json_get_string(failure, "follower", ""), "mnist-40c14-worker-0");
     assert_string_equal(json_get_string(failure, "restartPolicy", ""), "Never");
-    assert_int_equal(w.deleted, 1); /* worker 2: nobody is waited for any more */
+    assert_int_equal(w.deleted, 1); /* worker 2: none is waited for any more */
     world_release(&w);
 }
 
@@ -540,7 +540,7 @@ static void a_cause_that_does_not_come_is_not_waited_for_long(void **state)
                         "PyTorchTrainingJob mnist has failed: mnist-40c14-worker-0 failed with "
                         "exit code 1: " PEER_WORDS "; restartPolicy Never does not restart it");
     world_release(&w);
-    /* nobody is left who could say more */
+    /* no replica is left to say more */
     start(&w, 2, "Never", "");
     world_pod_exits(&w, world_name(&w, "worker", 1), 0);
     world_pod_fails_saying(&w, world_name(&w, "worker", 0), 1, PEER_WORDS);
@@ -780,7 +780,7 @@ static void a_missing_pod_waits_for_its_turn_too(void **state)
     world_settle(&w);
     world_pod_exits(&w, name, 1);
     world_settle(&w);
-    world_remove(&w, WORLD_PODS, name); /* somebody tidied up meanwhile */
+    world_remove(&w, WORLD_PODS, name); /* deleted by a user meanwhile */
     world_settle(&w);
     assert_null(world_get(&w, WORLD_PODS, name));
     assert_int_equal(w.wake_at_ms, w.now_ms + 1000);
@@ -801,7 +801,7 @@ static void job_scope_replaces_all_for_the_price_of_one(void **state)
     world_pod_exits(&w, world_name(&w, "worker", 2), 137);
     world_pod_exits(&w, world_name(&w, "worker", 3), 137);
     world_settle(&w);
-    /* three are told to stop; nothing is made until they are gone */
+    /* three are asked to stop; none is created until they are gone */
     assert_int_equal(world_pods(&w), 2);
     assert_int_equal(w.created, 4);
     world_plan(&w, &plan);
@@ -1272,7 +1272,7 @@ static void clean_up_by_policy_and_ending(void **state)
             assert_int_equal(world_pod(&w, "worker", 1) != NULL, table[p].running);
             assert_int_equal(world_pod(&w, "worker", 2) != NULL, table[p].failed);
             assert_int_equal(world_pod(&w, "worker", 3) != NULL, table[p].pending);
-            /* port and names go when nobody is left who could use them */
+            /* port and names are released once no pod can use them */
             assert_int_equal(world_now(&w, WORLD_LEASES)->len, none);
             assert_int_equal(world_now(&w, WORLD_SERVICES)->len, none ? 4 : 0);
             world_release(&w);
@@ -1303,7 +1303,7 @@ static void what_never_began_goes_with_the_end(void **state)
     world_release(&w);
 }
 
-/* Somebody else's pod and service under our names are not ours to clean up. */
+/* Foreign pods and services under our names are not cleaned up. */
 static void clean_up_leaves_what_is_not_ours(void **state)
 {
     const char *name;
@@ -1456,7 +1456,7 @@ static void created_paused_makes_nothing(void **state)
     world_release(&w);
 }
 
-static void pause_stops_and_resume_starts_anew(void **state)
+static void pause_stops_and_resume_starts_again(void **state)
 {
     const struct json *container;
     int64_t started;
@@ -1698,7 +1698,7 @@ static void job_scope_waits_for_surplus_pods_to_be_gone(void **state)
           "'runPolicy':{'restartScope':'Job'},'torchrunConfig':{'enabled':true},'elastic':" ELASTIC(
               "2"));
     world_edit_spec(&w, "elastic", ELASTIC("1"));
-    world_settle(&w); /* worker-1 is told to stop */
+    world_settle(&w); /* worker-1 is asked to stop */
     world_pod_exits(&w, world_name(&w, "worker", 0), 1);
     world_settle(&w);
     assert_int_equal(world_backoff(&w), 1);
@@ -1730,7 +1730,7 @@ static void a_replica_taken_back_has_a_newer_attempt_than_its_old_pod(void **sta
     }
     old = object_uid(world_pod(&w, "worker", 1));
     world_edit_spec(&w, "elastic", ELASTIC("1"));
-    world_settle(&w); /* it is told to stop, and takes its time */
+    world_settle(&w); /* it is asked to stop, and takes a while */
     world_edit_spec(&w, "elastic", ELASTIC("2"));
     world_settle(&w);
     world_pod_exits(&w, world_name(&w, "worker", 0), 1);
@@ -2006,7 +2006,7 @@ static const char *first_pod_with(const char *template, const char *scheduler, s
     return json_string(json_at(world_pod(w, "worker", 0), "spec", "nodeName"), "");
 }
 
-/* Whoever comes with a node is placed by nobody: a gang would be there by half. */
+/* A pod with a nodeName would bypass the scheduler, and half a gang might start. */
 static void a_node_in_the_template_is_what_the_scheduler_is_asked_for(void **state)
 {
     static const struct {
@@ -2065,7 +2065,7 @@ static void a_group_wants_those_whose_part_is_not_done(void **state)
     world_release(&w);
 }
 
-static void a_group_deleted_by_hand_is_made_anew(void **state)
+static void a_group_deleted_by_hand_is_created_again(void **state)
 {
     struct world w;
 
@@ -2190,7 +2190,7 @@ int main(void)
         cmocka_unit_test(running_is_said_with_the_known_words),
         cmocka_unit_test(the_master_decides_success),
         cmocka_unit_test(after_success_replicas_have_ten_seconds_to_end_by_themselves),
-        cmocka_unit_test(after_failure_nobody_is_waited_for),
+        cmocka_unit_test(after_failure_none_is_waited_for),
         cmocka_unit_test(a_clock_set_back_keeps_no_replica_of_a_success),
         cmocka_unit_test(the_master_decides_failure),
         cmocka_unit_test(failures_are_told_with_the_last_words),
@@ -2232,7 +2232,7 @@ int main(void)
         cmocka_unit_test(a_deletion_that_was_undone_unseen_fails),
         cmocka_unit_test(what_ran_before_a_pause_is_remembered),
         cmocka_unit_test(created_paused_makes_nothing),
-        cmocka_unit_test(pause_stops_and_resume_starts_anew),
+        cmocka_unit_test(pause_stops_and_resume_starts_again),
         cmocka_unit_test(resume_waits_for_the_old_pods_to_go),
         cmocka_unit_test(the_deadline_stops_while_paused),
         cmocka_unit_test(the_deadline_stops_while_preempted),
@@ -2251,7 +2251,7 @@ int main(void)
         cmocka_unit_test(a_job_makes_one_group),
         cmocka_unit_test(a_node_in_the_template_is_what_the_scheduler_is_asked_for),
         cmocka_unit_test(a_group_wants_those_whose_part_is_not_done),
-        cmocka_unit_test(a_group_deleted_by_hand_is_made_anew),
+        cmocka_unit_test(a_group_deleted_by_hand_is_created_again),
         cmocka_unit_test(the_deadline_of_a_group_is_its_jobs),
         cmocka_unit_test(pods_carry_what_their_job_promises),
         cmocka_unit_test(a_group_made_anew_knows_when_its_job_started),

@@ -229,7 +229,7 @@ static void a_refusal_is_told_once_with_the_apis_words(void **state)
     assert_string_equal(world_condition(&w, "Running", "message"),
                         json_get_string(world_status(&w), "message", ""));
     assert_int_equal(world_events(&w, "Refused"), 1);
-    w.refused_until_ms = w.now_ms + 10000; /* nobody tells when it is allowed */
+    w.refused_until_ms = w.now_ms + 10000; /* no event reports when it is allowed */
     look(&w, 1);
     assert_int_equal(w.wake_at_ms, w.refused_until_ms);
     w.refused_until_ms = 0;
@@ -447,7 +447,7 @@ static void conditions_are_those_of_the_table(void **state)
     }
 }
 
-/* Also of a job that has ended: whoever changed its time to live sees that we know. */
+/* Also for a finished job: a changed time to live is acknowledged. */
 static void the_generation_is_observed_to_the_end(void **state)
 {
     const struct json *old;
@@ -466,7 +466,7 @@ static void the_generation_is_observed_to_the_end(void **state)
     world_release(&w);
 }
 
-static void a_phase_nobody_knows_is_unknown(void **state)
+static void an_unrecognized_phase_is_unknown(void **state)
 {
     const struct json *old;
     struct json *job;
@@ -537,7 +537,7 @@ int main(void)
         cmocka_unit_test(transition_times_change_with_the_status_only),
         cmocka_unit_test(conditions_are_those_of_the_table),
         cmocka_unit_test(the_generation_is_observed_to_the_end),
-        cmocka_unit_test(a_phase_nobody_knows_is_unknown),
+        cmocka_unit_test(an_unrecognized_phase_is_unknown),
     };
 
     return cmocka_run_group_tests_name("core status", tests, NULL, NULL);

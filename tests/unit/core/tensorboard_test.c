@@ -272,7 +272,7 @@ static void unused_it_is_idle_then_reclaimed_and_comes_back_when_looked_at(void 
     world_release(&w);
 }
 
-/* What computed while nobody looked has its chance to be seen. */
+/* A kernel that computed unobserved gets time to be seen. */
 static void after_a_start_nothing_is_removed_at_once(void **state)
 {
     struct world w;
@@ -303,7 +303,7 @@ static void both_times_can_be_chosen_or_left_out(void **state)
     assert_string_equal(world_condition(&w, "Idle", "status"), "False");
     w.now_ms += 480 * HOUR;
     world_settle(&w);
-    assert_string_equal(world_condition(&w, "Idle", "message"), "Nobody has used it for 120m.");
+    assert_string_equal(world_condition(&w, "Idle", "message"), "It has not been used for 120m.");
     assert_string_equal(world_phase(&w), "Running");
     w.idle.reclaim_ms = 3 * HOUR;
     world_settle(&w);
@@ -311,7 +311,7 @@ static void both_times_can_be_chosen_or_left_out(void **state)
     world_release(&w);
 }
 
-static void where_nobody_tells_of_its_use_it_stays(void **state)
+static void where_its_use_is_not_observed_it_stays(void **state)
 {
     struct world w;
 
@@ -425,7 +425,7 @@ static void one_that_ends_is_tried_again_later_and_later(void **state)
     world_settle(&w);
     assert_int_equal(json_get_int(world_status(&w), "failures", 0), 1);
     assert_non_null(strstr(message(&w), "by itself"));
-    world_remove(&w, WORLD_PODS, pod_name); /* somebody tidies up: it waits all the same */
+    world_remove(&w, WORLD_PODS, pod_name); /* deleted by a user: it waits all the same */
     world_settle(&w);
     assert_string_equal(world_phase(&w), "Failed");
     assert_non_null(strstr(message(&w), "by itself"));
@@ -731,7 +731,7 @@ int main(void)
         cmocka_unit_test(on_one_machine_it_reserves_little),
         cmocka_unit_test(suspending_removes_the_pod_and_keeps_the_rest),
         cmocka_unit_test(unused_it_is_idle_then_reclaimed_and_comes_back_when_looked_at),
-        cmocka_unit_test(where_nobody_tells_of_its_use_it_stays),
+        cmocka_unit_test(where_its_use_is_not_observed_it_stays),
         cmocka_unit_test(after_a_start_nothing_is_removed_at_once),
         cmocka_unit_test(both_times_can_be_chosen_or_left_out),
         cmocka_unit_test(a_start_in_the_future_is_now),

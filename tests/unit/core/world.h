@@ -181,7 +181,7 @@ static inline void world_remove(struct world *w, enum world_set set, const char 
     world_change(w, set, o, NULL);
 }
 
-/* As the API server and the agent together: a pod that runs is told to stop and goes later. */
+/* As API server and agent together: a running pod is asked to stop and disappears later. */
 static inline void world_delete(struct world *w, enum world_set set, const struct json *object)
 {
     char time[TIME_TEXT_SIZE];
@@ -549,7 +549,7 @@ static inline const char *world_event_text(const struct world *w, const char *re
     return "";
 }
 
-/* Somebody has asked for the deletion; a finalizer, say, keeps the object for now. */
+/* The object is being deleted; a finalizer, for example, keeps it for now. */
 static inline void world_mark_deleted(struct world *w, const char *type, int index)
 {
     const struct json *old = world_pod(w, type, index);

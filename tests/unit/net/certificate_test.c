@@ -144,7 +144,7 @@ static void a_client_is_who_its_certificate_says(void **state)
     assert_string_equal(group, "some:group");
     assert_int_equal(gnutls_x509_crt_get_key_purpose_oid(c, 0, purpose, &purpose_len, NULL), 0);
     assert_string_equal(purpose, GNUTLS_KP_TLS_WWW_CLIENT);
-    /* Nobody takes it for a server's. */
+    /* It is not accepted as a server's. */
     assert_false(is_trusted(&authority.certificate, &client.certificate, "some:user", NOW_S));
     gnutls_x509_crt_deinit(c);
     texts_release(&authority);

@@ -187,7 +187,7 @@ static void there_are_limits(void **state)
     take(&o, zero, sizeof(zero) - 1, 100, false);
     assert_true(o.fed < 0);
     drop(&o);
-    /* A body that nobody has room for. */
+    /* A body that does not fit. */
     http_answer_init(&a, false);
     assert_true(http_answer_feed(&a, "HTTP/1.1 200 OK\r\n\r\ntoo long", 27, &small) < 0);
     http_answer_release(&a);

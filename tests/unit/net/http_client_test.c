@@ -383,7 +383,7 @@ static void busy_server_is_not_asked_for_ever(void **state)
     assert_int_equal(late.status, 503);
 }
 
-static void calls_that_a_busy_server_holds_up_hold_up_nobody(void **state)
+static void calls_delayed_by_a_busy_server_delay_no_others(void **state)
 {
     struct fixture *f = *state;
     struct outcome held[CALLS_AT_ONCE] = {0}, call = {0};
@@ -619,7 +619,7 @@ int main(void)
         TEST(stream_and_cancelling_need_not_wait),
         TEST(busy_server_is_asked_again_when_it_says),
         TEST(busy_server_is_not_asked_for_ever),
-        TEST(calls_that_a_busy_server_holds_up_hold_up_nobody),
+        TEST(calls_delayed_by_a_busy_server_delay_no_others),
         TEST(stream_is_given_piece_by_piece),
         TEST(refused_stream_has_a_body),
         TEST(broken_answer_is_no_answer),

@@ -247,7 +247,7 @@ static void there_is_room_for_so_much(void **state)
     assert_true(mux_has_room(f->mux));
 }
 
-/* A turn that is for reading can make room too: it is told of all the same. */
+/* A read turn can free room too, which is reported as well. */
 static void room_is_told_when_it_came_while_reading(void **state)
 {
     static char piece[65536];

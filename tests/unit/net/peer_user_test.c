@@ -1,4 +1,4 @@
-/* peer_user_test.c - whose process is at the other end; of one that is closed nobody's. */
+/* peer_user_test.c - the user of the process at the other end; none once it is closed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

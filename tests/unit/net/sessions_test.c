@@ -233,7 +233,7 @@ static void all_accounts_together_leave_room_for_the_owner(void **state)
     assert_non_null(session_find(&f->sessions, owner));
 }
 
-static void tokens_of_nobody_known_are_each_somebodys(void **state)
+static void unknown_tokens_have_separate_shares(void **state)
 {
     struct fixture *f = *state;
     char first[SESSION_KEY_SIZE], key[SESSION_KEY_SIZE];
@@ -315,7 +315,7 @@ int main(void)
         TEST(a_file_that_is_none_signs_nobody_in),
         TEST(who_has_too_many_loses_his_own),
         TEST(all_accounts_together_leave_room_for_the_owner),
-        TEST(tokens_of_nobody_known_are_each_somebodys),
+        TEST(unknown_tokens_have_separate_shares),
         TEST(tokens_an_earlier_version_wrote_down_go),
         TEST(so_many_codes_and_none_is_pushed_out),
         TEST(codes_are_good_once_and_not_for_long),

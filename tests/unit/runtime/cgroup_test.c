@@ -360,7 +360,7 @@ static void the_end_is_explained_by_the_group(void **state)
     struct container_start c = {.cgroups = folders, .limits = {.memory_bytes = 512 << 20}};
     const char *reason = "Error", *message = "";
 
-    assert_false(oom_explain_end(&a, &c, 0, 137, "", &reason, &message)); /* nobody counts */
+    assert_false(oom_explain_end(&a, &c, 0, 137, "", &reason, &message)); /* no counter */
     put(t, "memory/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
     assert_false(oom_explain_end(&a, &c, 0, 1, "", &reason, &message));
     assert_true(oom_explain_end(&a, &c, 0, 137, "", &reason, &message));

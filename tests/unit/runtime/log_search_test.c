@@ -47,7 +47,7 @@ static void write_file(struct fixture *f, const char *name, const char *text)
     (void)close(fd);
 }
 
-/* What was found, without what is told of the way there; *ret_end: the last line. */
+/* The matches without progress lines; *ret_end: the last line. */
 static char *search(struct fixture *f, const struct node_log_options *o, char **ret_end)
 {
     struct log_searches all = {.loop = f->loop};

@@ -223,7 +223,7 @@ static inline struct pod_record stored_state(struct fixture *f, const char *uid,
     return s;
 }
 
-/* Whoever they are now, by the pod's record. */
+/* The current ones, by the pod's record. */
 enum { KEEPER, WORKER, GROUP };
 
 static inline void group_pids(struct fixture *f, const char *uid, pid_t ret[GROUP])
@@ -238,7 +238,7 @@ static inline void group_pids(struct fixture *f, const char *uid, pid_t ret[GROU
 
 static inline void kill_group(const pid_t pids[GROUP])
 {
-    for (size_t i = 0; i < GROUP; i++) /* nobody can take another's place */
+    for (size_t i = 0; i < GROUP; i++) /* none can take another's place */
         assert_int_equal(kill(pids[i], SIGSTOP), 0);
     for (size_t i = 0; i < GROUP; i++)
         assert_int_equal(kill(pids[i], SIGKILL), 0);

@@ -207,7 +207,7 @@ static void *start_as_supervisors_do(void *arg)
     return NULL;
 }
 
-/* Whoever follows from before the start must not see the lock of before and the mark of after. */
+/* A reader that follows from before the start must not combine the old lock with the new mark. */
 static void following_does_not_end_with_the_start(void **state)
 {
     enum { STARTS = 200 };

@@ -86,7 +86,7 @@ static size_t open_descriptors(void)
     return n;
 }
 
-/* Finished pods stay until somebody deletes them; they may be many. */
+/* Finished pods stay until they are deleted; there may be many. */
 static void dead_pods_hold_no_descriptors(void **state)
 {
     struct fixture *f = *state;
@@ -155,7 +155,7 @@ static void a_pod_is_held_from_when_it_is_asked_for(void **state)
     assert_int_equal(held(f), 2);
 }
 
-static void an_end_nobody_watched_is_known(void **state)
+static void an_unobserved_end_is_known(void **state)
 {
     struct fixture *f = *state;
     char fifo[160], script[256];
@@ -323,7 +323,8 @@ static void leftovers_are_looked_for_by_another_thread(void **state)
     assert_string_equal(find(f, "lost")->containers[0].reason, "SupervisorLost");
 }
 
-/* Nobody who sees the record can fill the disk before there is room for the next one. */
+/* Room for the next record is reserved before this one is visible, so filling the disk cannot
+ * prevent it. */
 static void room_for_the_next_record_is_taken_before_the_first_is_seen(void **state)
 {
     char folder[] = "/tmp/muster-record-XXXXXX";
@@ -434,7 +435,7 @@ int main(int argc, char **argv)
         T(who_exits_is_told_apart),
         T(dead_pods_hold_no_descriptors),
         T(a_pod_is_held_from_when_it_is_asked_for),
-        T(an_end_nobody_watched_is_known),
+        T(an_unobserved_end_is_known),
         T(no_log_line_is_lost_or_doubled),
         T(no_replica_runs_twice),
         T(a_start_that_was_cut_short_is_forgotten),

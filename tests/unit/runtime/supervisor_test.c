@@ -71,7 +71,7 @@ static void a_failure_leaves_its_last_words(void **state)
     assert_non_null(strstr(c->message, "no-such-program"));
 }
 
-/* Where the kernel counts, a kill by hand is told from one for lack of memory. */
+/* Where the kernel counts them, kills for lack of memory are distinguished from others. */
 static void a_kill_says_what_the_kernel_says(void **state)
 {
     struct fixture *f = *state;
@@ -338,7 +338,7 @@ static void a_second_start_is_refused(void **state)
     assert_log(f, "once", &log_all, "started\n");
 }
 
-/* Until another worker has said that it is there: whoever was killed, there is another then. */
+/* Until another worker has reported in, whichever process was killed. */
 static void wait_other_worker(struct fixture *f, const char *uid, pid_t old)
 {
     for (;;) {
@@ -405,7 +405,7 @@ static void no_sequence_of_kills_loses_anything(void **state)
         }
 }
 
-/* Before Linux 6.15 nobody tells how a process ended that others have reaped. */
+/* Before Linux 6.15 the exit code of a process reaped by another is unknown. */
 static void nor_does_any_on_an_old_kernel(void **state)
 {
     (void)setenv(ORPHAN_ENV_OLD_KERNEL, "1", 1);
@@ -517,7 +517,7 @@ static void who_has_no_process_group_yet_is_told_to_end(void **state)
     (void)snprintf(folder, sizeof(folder), "%s/group", f->root);
     (void)snprintf(tasks, sizeof(tasks), "%s/tasks", folder);
     assert_int_equal(mkdir(folder, 0700), 0);
-    assert_int_equal(mkfifo(tasks, 0600), 0); /* nobody will ever read it */
+    assert_int_equal(mkfifo(tasks, 0600), 0); /* it is never read */
     start_in_group(f, "early", folder);
     worker = wait_child(wait_child(getppid())); /* the keeper's parent reaps for us */
     wait_asleep(wait_child(worker)); /* killed before the start is claimed, it is made again */
@@ -660,7 +660,7 @@ static void a_start_record_that_is_broken_is_told(void **state)
     (void)fputs("{", file);
     (void)fclose(file);
     assert_int_equal(run_supervisor(f, "broken"), 0);
-    /* its end is told by the lock: taken until the state is written */
+    /* the lock marks its end: held until the state is written */
     {
         int fd = pod_dir_fd(f, "broken"), lock = open("/dev/null", O_RDONLY);
         struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

@@ -165,7 +165,7 @@ static void a_torn_record_is_not_there(void **state)
     free(all);
 }
 
-static void a_file_of_another_kind_is_begun_anew(void **state)
+static void a_file_of_another_kind_is_started_over(void **state)
 {
     struct fixture *f = *state;
 
@@ -190,7 +190,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_not_measured_stays_so, set_up, tear_down),
         cmocka_unit_test_setup_teardown(old_samples_become_coarser, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_torn_record_is_not_there, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_of_another_kind_is_begun_anew, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_file_of_another_kind_is_started_over, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

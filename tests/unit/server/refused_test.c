@@ -1,4 +1,4 @@
-/* refused_test.c - kinds nobody here acts on: always empty, and nobody can change that. */
+/* refused_test.c - kinds without a controller here: always empty, and none can be created. */
 #include "fixture.h"
 
 #define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"

@@ -277,7 +277,7 @@ static void set_ready(struct fixture *f, const char *node, bool ready)
            200);
 }
 
-/* Its node was lost for a while, in which nobody wrote anything about the group. */
+/* Its node was lost for a while, during which nothing was written about the group. */
 static void a_record_counts_again_when_its_node_is_back(void **state)
 {
     struct fixture *f = *state;
@@ -483,7 +483,7 @@ static void overcommit_counts_no_cpus(void **state)
     bind(f, "c", "n", 409);
 }
 
-/* Not asked for by `muster up`, and nobody else gets it while it is there. */
+/* `muster up` does not request it, and no other group gets it while it exists. */
 static void leases_of_this_process_are_not_given(void **state)
 {
     struct fixture *f = *state;

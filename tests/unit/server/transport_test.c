@@ -162,7 +162,7 @@ static void every_call_is_answered_without_memory(void **state)
 }
 #endif
 
-/* Whoever forgets to say who asks gets nothing, not everything. */
+/* A call without a caller is refused, not allowed everything. */
 static void refuses_who_is_not_said(void **state)
 {
     static const struct caller unknown = {.user = "", .uid = "", .ns = "", .name = ""};
