@@ -150,6 +150,8 @@ static bool pod_rests(void *arg, const struct json *head)
     struct agent *a = arg;
     bool rests = pod_is_settled(head);
 
+    if (cache_is_synced(a->pods))
+        return rests; /* departed is complete */
     read_folders(a);
     if (rests)
         (void)map_removes(&a->departed, object_uid(head));
