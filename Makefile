@@ -145,7 +145,7 @@ $(patsubst tests/unit/$(1)/%.c,$(B)/unit/$(1)/%,$(wildcard tests/unit/$(1)/*.c))
 endef
 $(foreach l,$(WITH_CODE),$(eval $(call unit_rules,$(l))))
 
-# Makes allocations and system calls of a daemon fail (tests/fault/sweep.py). Sanitizers have an allocator of their own.
+# Makes allocations and system calls of a daemon fail (tests/fault/sweep_test.py). Sanitizers have an allocator of their own.
 $(B)/faults.so: tests/fault/faults.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -fPIE,$(CFLAGS)) -U_FORTIFY_SOURCE -fPIC -shared $< -o $@ -ldl

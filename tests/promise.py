@@ -121,7 +121,7 @@ def bad_input():
 
 def faults():
     run("make", f"B={B}", f"{B}/faults.so")
-    text, _ = test("fault/sweep.py", MUSTER_SWEEP=level(400, "all"))
+    text, _ = test("fault/sweep_test.py", MUSTER_SWEEP=level(400, "all"))
     storage = test("fault/storage_test.py")[1] + count_units("store/failure_test")
     return f"{last_line(text, r'[0-9]+ trials, .*')}; {storage} named cases of full and failing disks"
 

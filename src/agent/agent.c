@@ -129,13 +129,45 @@ static void queue_object(struct agent *a, const struct json *pod)
     queue_pod(a, object_namespace(pod), object_name(pod), object_uid(pod));
 }
 
+static void add_uid(void *arg, const char *uid)
+{
+    if (map_puts(arg, uid, arg, NULL) != 0)
+        log_error("pod %s: out of memory", uid);
+}
+
+/* For pods that have ended according to the API only the folders' names are read. */
+static void read_folders(struct agent *a)
+{
+    if (a->knows_folders)
+        return;
+    a->knows_folders = true;
+    a->runtime->ops->each_uid(a->runtime, add_uid, &a->departed);
+    scratch_sweep(a->scratch, &a->departed);
+}
+
+static bool pod_rests(void *arg, const struct json *head)
+{
+    struct agent *a = arg;
+    bool rests = pod_is_settled(head);
+
+    if (cache_is_synced(a->pods))
+        return rests; /* departed is complete */
+    read_folders(a);
+    if (rests)
+        (void)map_removes(&a->departed, object_uid(head));
+    return rests;
+}
+
 static void on_pod(void *arg, enum cache_event event, const struct json *object,
                    const struct json *old)
 {
     struct agent *a = arg;
 
-    if (!cache_is_synced(a->pods))
-        return; /* all are processed then */
+    if (!cache_is_synced(a->pods)) { /* all are processed then */
+        if (event == CACHE_DELETED)
+            add_uid(&a->departed, object_uid(object));
+        return;
+    }
     if (event != CACHE_DELETED && pod_is_settled(object) &&
         !work_of(a, object_namespace(object), object_name(object), object_uid(object)))
         return;
@@ -178,20 +210,14 @@ static bool take_up(void *arg, const struct json *pod)
     return true;
 }
 
-static void add_uid(void *arg, const char *uid)
-{
-    if (map_puts(arg, uid, arg, NULL) != 0)
-        log_error("pod %s: out of memory", uid);
-}
-
-/* For pods that have ended according to the API only the folders' names are read. */
 static void on_pods_synced(void *arg)
 {
     struct agent *a = arg;
 
-    a->runtime->ops->each_uid(a->runtime, add_uid, &a->departed);
-    scratch_sweep(a->scratch, &a->departed);
-    cache_each(a->pods, take_up, a);
+    read_folders(a);
+    a->knows_folders = false;
+    cache_each_awake(a->pods, take_up, a);
+    clock_stop(a->clock, a->next_departed);
     look_at_departed(a);
 }
 
@@ -200,7 +226,13 @@ static void look_at_all(void *arg)
     struct agent *a = arg;
 
     a->again = NULL;
-    on_pods_synced(a);
+    if (!cache_is_synced(a->pods))
+        return; /* all are processed then */
+    a->knows_folders = false;
+    read_folders(a);
+    cache_each(a->pods, take_up, a);
+    clock_stop(a->clock, a->next_departed);
+    look_at_departed(a);
 }
 
 void agent_look_again(struct agent *a)
@@ -454,6 +486,7 @@ static int start_clients(struct agent *a, const struct agent_options *o, struct 
                                  .kind = &kind_pod,
                                  .query = a->pods_query,
                                  .ready_objects = READY_PODS,
+                                 .rests = pod_rests,
                                  .on_change = on_pod,
                                  .on_synced = on_pods_synced,
                                  .on_trouble = on_trouble,

@@ -39,6 +39,7 @@ struct agent {
     struct queue *queue;
     struct map works;    /* "namespace/name/uid" -> pod_work */
     struct map departed; /* UIDs of pods only this machine has, not processed yet */
+    bool knows_folders;  /* departed has been filled for the list under way */
     struct clock_timer *next_departed;
     struct clock_timer
         *again; /* an event was missed for lack of memory: every pod is looked at again */

@@ -141,7 +141,8 @@ struct kind {
     bool free_names;     /* names need only fit into a path, not be DNS names: "system:node" */
     const char *doc;
     const struct field *fields; /* apiVersion, kind and metadata are common and not repeated here */
-    const struct column *columns; /* ends with {0}; includes Name */
+    const struct column *columns;      /* ends with {0}; includes Name */
+    const struct json_part *row_parts; /* all that columns read, and metadata; NULL: anything */
     /* Checks across fields, which a table cannot express. old is NULL at creation. Adds causes to
      * err. */
     void (*validate)(const struct json *object, const struct json *old, struct err *err);

@@ -98,6 +98,11 @@ const struct json *object_controller(const struct json *object);
 bool object_is_controlled_by(const struct json *object, const char *uid);
 /* Whether its phase is Succeeded or Failed. */
 bool object_has_ended(const struct json *object);
+/* Of an object, for json_skim: what it is, who owns it, whether it is being deleted and whether it
+ * has ended. */
+extern const struct json_part object_head[];
+/* It has ended, and nothing waits for that. */
+bool object_rests(const struct json *head);
 /* status.conditions[] by type, or NULL. */
 const struct json *object_condition(const struct json *object, const char *type);
 bool object_condition_is(const struct json *object, const char *type);

@@ -48,6 +48,23 @@ struct json *json_parse_reporting(struct arena *a, const char *text, size_t len,
                                   json_duplicate_fn *duplicate, void *arg,
                                   struct err *err) must_check;
 
+/* Which members of a text are wanted: of objects in an array, of each. */
+struct json_part {
+    const char *name;               /* NULL: the last one */
+    const struct json_part *inside; /* NULL: all of it */
+};
+
+/* Parses the wanted members and steps over the others, whose syntax is hardly checked: for texts
+ * that were written by a JSON encoder. */
+struct json *json_skim(struct arena *a, const char *text, size_t len, const struct json_part *parts,
+                       struct err *err) must_check;
+/* A list of objects. Its items are skimmed one by one for fn, which gets each with its text, both
+ * valid during the call; what is returned has none. NULL also when fn returned a negative value. */
+typedef int json_item_fn(void *arg, const struct json *item, const char *text, size_t len);
+struct json *json_skim_list(struct arena *a, const char *text, size_t len,
+                            const struct json_part *parts, json_item_fn *fn, void *arg,
+                            struct err *err) must_check;
+
 /* --- reading --- */
 
 static inline enum json_type json_type_of(const struct json *v)

@@ -16,11 +16,21 @@
 #include "base/percent.h"
 #include "base/utf8.h"
 
+#define ITEMS_DEPTH 2 /* an array in the list */
+
+/* Items of a list that is skimmed, one at a time. */
+struct items {
+    struct arena arena;
+    json_item_fn *fn;
+    void *arg;
+};
+
 struct parser {
     struct arena *arena;
     const char *start, *p, *end;
     unsigned line;
     unsigned depth;
+    struct items *items; /* NULL: no list */
     json_duplicate_fn *duplicate;
     void *duplicate_arg;
     struct err *err;
@@ -426,4 +436,213 @@ struct json *json_parse_reporting(struct arena *a, const char *text, size_t len,
 struct json *json_parse(struct arena *a, const char *text, size_t len, struct err *err)
 {
     return json_parse_reporting(a, text, len, NULL, NULL, err);
+}
+
+/* --- skimming --- */
+
+static bool skip_string(struct parser *ps)
+{
+    const char *q = ps->p + 1;
+
+    while (q < ps->end) {
+        q += json_plain_length(q, (size_t)(ps->end - q));
+        if (q < ps->end && *q == '"') {
+            ps->p = q + 1;
+            return true;
+        }
+        q += q < ps->end && *q == '\\' ? 2 : 1;
+    }
+    ps->p = ps->end;
+    return fail(ps, "the text ends inside a string");
+}
+
+/* Brackets are counted, not matched. */
+static bool skip_value(struct parser *ps)
+{
+    size_t depth = 0;
+
+    for (; ps->p < ps->end; ps->p++) {
+        switch (*ps->p) {
+        case '"':
+            if (!skip_string(ps))
+                return false;
+            ps->p--;
+            break;
+        case '{':
+        case '[':
+            depth++;
+            break;
+        case '}':
+        case ']':
+            if (depth == 0)
+                return true;
+            depth--;
+            break;
+        case ',':
+            if (depth == 0)
+                return true;
+            break;
+        case '\n':
+            ps->line++;
+            break;
+        default:
+            break;
+        }
+    }
+    return depth == 0 ? true : fail(ps, "the text ends inside a value");
+}
+
+static bool skim_value(struct parser *ps, const struct json_part *parts, struct json **ret);
+
+static const struct json_part *find_part(const struct json_part *parts, const char *key, size_t len)
+{
+    for (; parts->name; parts++)
+        if (strncmp(parts->name, key, len) == 0 && !parts->name[len])
+            return parts;
+    return NULL;
+}
+
+static bool expect_colon(struct parser *ps)
+{
+    skip_space(ps);
+    if (ps->p == ps->end || *ps->p != ':')
+        return fail(ps, "':' is expected here");
+    ps->p++;
+    return true;
+}
+
+static bool skim_member(struct parser *ps, const struct json_part *parts, struct json *object)
+{
+    const struct json_part *part;
+    struct json *member = NULL;
+    const char *key;
+    size_t len;
+
+    skip_space(ps);
+    if (ps->p == ps->end || *ps->p != '"')
+        return fail(ps, "a member name in quotes is expected here");
+    key = ps->p + 1;
+    if (!skip_string(ps))
+        return false;
+    len = (size_t)(ps->p - 1 - key);
+    if (!expect_colon(ps))
+        return false;
+    part = find_part(parts, key, len);
+    if (!part)
+        return skip_value(ps);
+    if (!(part->inside ? skim_value(ps, part->inside, &member) : parse_value(ps, &member)))
+        return false;
+    member->key = part->name;
+    member->key_len = (uint32_t)len;
+    link_child(object, member);
+    return true;
+}
+
+/* For the caller of json_skim_list. */
+static bool skim_item(struct parser *ps, const struct json_part *parts)
+{
+    struct arena *outer = ps->arena;
+    struct json *item = NULL;
+    const char *start = ps->p;
+    bool ok;
+
+    arena_reset(&ps->items->arena);
+    ps->arena = &ps->items->arena;
+    ok = skim_value(ps, parts, &item);
+    ps->arena = outer;
+    return ok && ps->items->fn(ps->items->arg, item, start, (size_t)(ps->p - start)) >= 0;
+}
+
+static bool skim_element(struct parser *ps, const struct json_part *parts, struct json *v)
+{
+    struct json *element = NULL;
+
+    if (v->type == JSON_OBJECT)
+        return skim_member(ps, parts, v);
+    if (ps->items && ps->depth == ITEMS_DEPTH)
+        return skim_item(ps, parts);
+    if (!skim_value(ps, parts, &element))
+        return false;
+    link_child(v, element);
+    return true;
+}
+
+/* Members or items up to the closing bracket. */
+static bool skim_all(struct parser *ps, const struct json_part *parts, struct json *v)
+{
+    char close = v->type == JSON_OBJECT ? '}' : ']';
+
+    ps->p++;
+    skip_space(ps);
+    while (ps->p < ps->end && *ps->p != close) {
+        if (!skim_element(ps, parts, v))
+            return false;
+        skip_space(ps);
+        if (ps->p < ps->end && *ps->p == ',')
+            ps->p++;
+        else if (ps->p == ps->end || *ps->p != close)
+            return fail(ps, "',' or the end of the list is expected here");
+        skip_space(ps);
+    }
+    if (ps->p == ps->end)
+        return fail(ps, "the text ends inside a value");
+    ps->p++;
+    return true;
+}
+
+static bool skim_value(struct parser *ps, const struct json_part *parts, struct json **ret)
+{
+    struct json *v;
+    bool ok;
+
+    skip_space(ps);
+    if (ps->p == ps->end || (*ps->p != '{' && *ps->p != '['))
+        return parse_value(ps, ret);
+    v = arena_alloc(ps->arena, sizeof(*v));
+    if (!v)
+        return fail_memory(ps);
+    v->line = ps->line;
+    v->type = *ps->p == '{' ? JSON_OBJECT : JSON_ARRAY;
+    *ret = v;
+    if (++ps->depth > JSON_DEPTH_LIMIT)
+        return fail(ps, "nested too deeply");
+    ok = skim_all(ps, parts, v);
+    ps->depth--;
+    return ok;
+}
+
+static struct json *skim(struct arena *a, const char *text, size_t len,
+                         const struct json_part *parts, struct items *items, struct err *err)
+{
+    struct parser ps = {.arena = a,
+                        .start = text,
+                        .p = text,
+                        .end = text + len,
+                        .line = 1,
+                        .items = items,
+                        .err = err};
+    struct json *v = NULL;
+
+    return skim_value(&ps, parts, &v) ? v : NULL;
+}
+
+struct json *json_skim(struct arena *a, const char *text, size_t len, const struct json_part *parts,
+                       struct err *err)
+{
+    return skim(a, text, len, parts, NULL, err);
+}
+
+struct json *json_skim_list(struct arena *a, const char *text, size_t len,
+                            const struct json_part *parts, json_item_fn *fn, void *arg,
+                            struct err *err)
+{
+    const struct json_part of_list[] = {
+        {"kind", NULL}, {"metadata", NULL}, {"items", parts}, {NULL, NULL}};
+    struct items items = {.fn = fn, .arg = arg};
+    struct json *list;
+
+    arena_init(&items.arena, a->limit_bytes);
+    list = skim(a, text, len, of_list, &items, err);
+    arena_release(&items.arena);
+    return list;
 }

@@ -26,7 +26,7 @@
 
 #define OBJECT_LIMIT_BYTES (256u * 1024u * 1024u)
 #define KEY_LIMIT_BYTES 1024u
-#define LISTS_MASK 0x7fffffffu
+#define LISTS_MASK 0x3fffffffu
 #define FEWEST_OWNED_BUCKETS 64u
 #define UNDEAD_MS 1000
 #define REST_MS (60 * 1000)
@@ -40,8 +40,9 @@ struct entry {
     struct entry *next, **at;   /* in the line of those that are ready; at is NULL: not in it */
     struct entry *next_owned;   /* in its bucket of owned */
     uint32_t owner;             /* hash of its controller's UID; 0: it has none */
-    unsigned seen_in_list : 31; /* number of the last list that had it */
+    unsigned seen_in_list : 30; /* number of the last list that had it */
     unsigned asked_for : 1;     /* since it was last looked at in the line */
+    unsigned rests : 1;         /* on_change was not called for it */
     struct map_node node;       /* "ns/name"; its value is the shrunk text, NULL: not made */
 };
 
@@ -72,6 +73,7 @@ struct cache {
     struct reflector *reflector;
     struct clock *clock;
     const struct kind *kind;
+    bool (*rests)(void *arg, const struct json *head);
     cache_fn *on_change;
     void (*on_synced)(void *arg);
     void (*on_trouble)(void *arg, const struct err *err);
@@ -84,6 +86,8 @@ struct cache {
     struct map by_key;   /* nodes of entries */
     struct owned owned;
     struct line *line; /* NULL: all are ready, always */
+    size_t resting;    /* entries that rest */
+    char *last_woken;  /* its key; NULL: from the start */
     struct grave *graves;
     bool undead; /* something could not be dropped for lack of memory: not seen in the last list */
     struct clock_timer *burial;
@@ -132,6 +136,12 @@ static struct entry *entry_new(const char *key, size_t len)
 
 /* Items of lists come without apiVersion and kind; here every object has them. Who manages which
  * field is of no interest to a controller and often larger than the rest. */
+static bool is_complete(const struct json *object)
+{
+    return json_get(object, "apiVersion") && json_get(object, "kind") &&
+           !json_at(object, "metadata", "managedFields");
+}
+
 static struct json *copy_object(struct arena *a, const struct cache *c, const struct json *object)
 {
     const struct kind *k = c->kind;
@@ -253,6 +263,10 @@ static const struct json *make_ready(const struct cache *c, struct entry *e)
         parsed = json_parse(&l->scratch, text, shrunk->text_len, NULL);
     }
     free(text);
+    if (parsed && !is_complete(parsed))
+        parsed = copy_object(&l->scratch, c, parsed);
+    if (arena_failed(&l->scratch))
+        parsed = NULL;
     e->object = parsed ? json_pack(parsed, &words) : NULL;
     return e->object;
 }
@@ -413,6 +427,12 @@ static void tell(struct cache *c, enum cache_event event, const struct json *obj
         c->on_change(c->arg, event, object, old);
 }
 
+static void wake(struct cache *c, struct entry *e)
+{
+    c->resting -= e->rests;
+    e->rests = false;
+}
+
 static void drop(struct cache *c, struct entry *e)
 {
     struct grave *grave = malloc(sizeof(*grave));
@@ -430,6 +450,7 @@ static void drop(struct cache *c, struct entry *e)
     map_unlink(&c->by_key, &e->node);
     owned_leave(&c->owned, e);
     line_leave(c->line, e);
+    wake(c, e);
     entry_free(e);
     retire(c, grave, object);
     tell(c, CACHE_DELETED, object, NULL);
@@ -439,6 +460,7 @@ static void hold(struct cache *c, struct entry *e, struct json *object)
 {
     e->object = object;
     e->state = state_of(object);
+    wake(c, e);
     e->seen_in_list = c->lists & LISTS_MASK;
     owned_set(&c->owned, e, owner_of(object));
     if (!c->line)
@@ -485,20 +507,25 @@ static bool is_another(const struct cache *c, struct entry *known, const struct 
     return old && strcmp(object_uid(old), object_uid(object)) != 0;
 }
 
+static bool is_known(const struct entry *known, const struct json *object)
+{
+    return *object_resource_version(object) && known->state == state_of(object);
+}
+
 static int put_key(struct cache *c, const char *key, size_t len, const struct json *object)
 {
     struct entry *known = entry_of(map_find(&c->by_key, key, len));
     struct json *packed;
     int rc;
 
-    if (known && *object_resource_version(object) && known->state == state_of(object)) {
+    if (known && is_known(known, object)) {
         known->seen_in_list = c->lists & LISTS_MASK;
         return 0;
     }
     packed = owned_reserve(&c->owned) ? pack(c, object) : NULL;
     if (!packed)
         return -ENOMEM;
-    if (is_another(c, known, object)) {
+    if (is_another(c, known, packed)) {
         drop(c, known);
         known = entry_of(map_find(&c->by_key, key, len));
     }
@@ -518,6 +545,53 @@ static int on_put(void *arg, enum reflector_source source, const struct json *ob
     write_key(&key, object_namespace(object), object_name(object));
     if (!key.failed && key.len)
         rc = put_key(c, key.data, key.len, object);
+    buf_release(&key);
+    return rc;
+}
+
+/* As its text alone. */
+static int add_resting(struct cache *c, const struct buf *key, const struct json *head,
+                       const char *text, size_t len)
+{
+    struct entry *e = owned_reserve(&c->owned) ? entry_new(key->data, key->len) : NULL;
+
+    if (!e)
+        return -ENOMEM;
+    e->node.value = shrink(&c->line->shrinker, text, len);
+    if (!text_of(e)) {
+        entry_free(e);
+        return -ENOMEM;
+    }
+    e->rests = true;
+    c->resting++;
+    e->state = state_of(head);
+    e->seen_in_list = c->lists & LISTS_MASK;
+    map_link(&c->by_key, &e->node);
+    owned_set(&c->owned, e, owner_of(head));
+    return 0;
+}
+
+static int on_put_text(void *arg, const struct json *head, const char *text, size_t len)
+{
+    struct cache *c = arg;
+    struct buf key = BUF_INIT(KEY_LIMIT_BYTES);
+    struct entry *known = NULL;
+    const struct json *object = head;
+    int rc = -ENOMEM;
+
+    write_key(&key, object_namespace(head), object_name(head));
+    if (!key.failed && key.len) {
+        known = entry_of(map_find(&c->by_key, key.data, key.len));
+        if (!known && c->rests(c->arg, head)) {
+            rc = add_resting(c, &key, head, text, len);
+        } else {
+            if (!known || !is_known(known, head)) {
+                arena_reset(&c->line->scratch);
+                object = json_parse(&c->line->scratch, text, len, NULL);
+            }
+            rc = object ? put_key(c, key.data, key.len, object) : -ENOMEM;
+        }
+    }
     buf_release(&key);
     return rc;
 }
@@ -622,6 +696,7 @@ struct cache *cache_new(const struct cache_options *options)
     c->kind = options->kind;
     arena_init(&c->scratch, OBJECT_LIMIT_BYTES);
     c->line = options->ready_objects ? line_new(c, options->ready_objects) : NULL;
+    c->rests = c->line ? options->rests : NULL;
     c->on_change = options->on_change;
     c->on_synced = options->on_synced;
     c->on_trouble = options->on_trouble;
@@ -638,6 +713,7 @@ struct cache *cache_new(const struct cache_options *options)
         .query = options->query,
         .handler = {.list_begin = on_list_begin,
                     .put = on_put,
+                    .put_text = c->rests ? on_put_text : NULL,
                     .remove = on_remove,
                     .list_end = on_list_end,
                     .on_trouble = on_trouble,
@@ -655,6 +731,7 @@ void cache_free(struct cache *c)
         return;
     reflector_free(c->reflector);
     free(c->trouble);
+    free(c->last_woken);
     clock_stop(c->clock, c->burial);
     bury(c);
     free(c->owned.buckets);
@@ -707,12 +784,13 @@ const struct json *cache_get(const struct cache *c, const char *ns, const char *
     return e ? ask_for(c, e) : NULL;
 }
 
-void cache_each(const struct cache *c, bool (*fn)(void *arg, const struct json *object), void *arg)
+static void each(const struct cache *c, bool awake_only,
+                 bool (*fn)(void *arg, const struct json *object), void *arg)
 {
     map_for_each (n, &c->by_key) {
         struct entry *e = entry_of(n);
         bool was_ready = e->object, goes_on;
-        const struct json *object = make_ready(c, e);
+        const struct json *object = awake_only && e->rests ? NULL : make_ready(c, e);
 
         if (!object)
             continue;
@@ -724,6 +802,43 @@ void cache_each(const struct cache *c, bool (*fn)(void *arg, const struct json *
         if (!goes_on)
             return;
     }
+}
+
+void cache_each(const struct cache *c, bool (*fn)(void *arg, const struct json *object), void *arg)
+{
+    each(c, false, fn, arg);
+}
+
+void cache_each_awake(const struct cache *c, bool (*fn)(void *arg, const struct json *object),
+                      void *arg)
+{
+    each(c, true, fn, arg);
+}
+
+bool cache_wake(struct cache *c, size_t count)
+{
+    struct map_node *n = c->last_woken ? map_after(&c->by_key, c->last_woken, strlen(c->last_woken))
+                                       : map_first(&c->by_key);
+
+    for (; n && c->resting && count; n = map_after(&c->by_key, n->key, n->key_len)) {
+        struct entry *e = entry_of(n);
+        const struct json *object = e->rests ? ask_for(c, e) : NULL;
+
+        if (!e->rests)
+            continue;
+        if (!object)
+            return true; /* out of memory: once more */
+        wake(c, e);
+        count--;
+        free(c->last_woken);
+        c->last_woken = strdup(n->key);
+        tell(c, CACHE_ADDED, object, NULL);
+    }
+    if (!n) {
+        free(c->last_woken);
+        c->last_woken = NULL;
+    }
+    return c->resting;
 }
 
 static int compare_keys(const void *a, const void *b)

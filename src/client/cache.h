@@ -30,6 +30,10 @@ struct cache_options {
      * cache_each tells is valid during the call only, unless it is asked for with cache_get
      * meanwhile. 0: all are. */
     size_t ready_objects;
+    /* With ready_objects: an object of a list that is not known yet, and of whose head
+     * (api/object.h) this is true, is kept without being parsed; on_change is not called for it
+     * before cache_wake. NULL: none. */
+    bool (*rests)(void *arg, const struct json *head);
     const char *query;   /* extra selectors, escaped: "fieldSelector=spec.nodeName%3Dn1"; or NULL */
     cache_fn *on_change; /* may be NULL */
     void (*on_synced)(void *arg); /* the first list is complete; may be NULL */
@@ -55,9 +59,15 @@ unsigned cache_refresh(struct cache *c);
 bool cache_has_listed(const struct cache *c, unsigned number);
 
 const struct json *cache_get(const struct cache *c, const char *ns, const char *name);
+/* Calls on_change (CACHE_ADDED) for some of those that rest, the next ones with each call. False:
+ * there are no more. */
+bool cache_wake(struct cache *c, size_t count);
 /* All objects, in key order; or those of one controller by UID (indexed, no scan). fn returns false
  * to stop. */
 void cache_each(const struct cache *c, bool (*fn)(void *arg, const struct json *object), void *arg);
+/* The same without those that rest. */
+void cache_each_awake(const struct cache *c, bool (*fn)(void *arg, const struct json *object),
+                      void *arg);
 void cache_each_of_controller(const struct cache *c, const char *uid,
                               bool (*fn)(void *arg, const struct json *object), void *arg);
 

@@ -23,18 +23,19 @@ struct request {
     const struct kind *kind; /* for a protobuf answer */
     client_fn *fn;           /* NULL: the answer is no longer wanted */
     void *arg;
+    const struct json_part *parts; /* of a list's items */
+    json_item_fn *each;            /* NULL: the answer is wanted as a whole */
 };
 
 static struct request unanswered = {.next = &unanswered, .prev = &unanswered};
 
-static struct request *request_new(client_fn *fn, void *arg)
+static struct request *request_new(const struct request *what)
 {
-    struct request *r = calloc(1, sizeof(*r));
+    struct request *r = malloc(sizeof(*r));
 
     if (!r)
         return NULL;
-    r->fn = fn;
-    r->arg = arg;
+    *r = *what;
     r->prev = unanswered.prev;
     r->next = &unanswered;
     r->prev->next = r;
@@ -65,7 +66,18 @@ static void out_of_memory(client_fn *fn, void *arg)
         fn(arg, NULL, &err);
 }
 
-static const struct json *parse_reply(struct arena *a, const struct kind *k,
+static const struct json *skim_list(struct arena *a, const struct request *r,
+                                    const struct api_reply *reply, struct err *err)
+{
+    const struct json *list = json_skim_list(a, reply->body, reply->body_len, r->parts, r->each,
+                                             r->arg, err);
+
+    if (!list && !err_is_set(err))
+        err_set(err, ERR_INTERNAL, "out of memory");
+    return list;
+}
+
+static const struct json *parse_reply(struct arena *a, const struct request *r,
                                       const struct api_reply *reply, struct err *err)
 {
     const struct json *v = NULL;
@@ -80,9 +92,12 @@ static const struct json *parse_reply(struct arena *a, const struct kind *k,
         return NULL;
     if (err_is_set(err)) /* the Status is optional then; it may be any text */
         return json_parse(a, reply->body, reply->body_len, NULL);
-    v = protobuf_is(reply->body, reply->body_len)
-            ? protobuf_parse(a, k, reply->body, reply->body_len, NULL, NULL, err)
-            : json_parse(a, reply->body, reply->body_len, err);
+    if (r->each)
+        v = skim_list(a, r, reply, err);
+    else if (protobuf_is(reply->body, reply->body_len))
+        v = protobuf_parse(a, r->kind, reply->body, reply->body_len, NULL, NULL, err);
+    else
+        v = json_parse(a, reply->body, reply->body_len, err);
     err_context(err, "answer of the API server");
     return v;
 }
@@ -90,34 +105,36 @@ static const struct json *parse_reply(struct arena *a, const struct kind *k,
 static void on_reply(void *arg, const struct api_reply *reply)
 {
     struct request *r = arg;
+    struct request asked = *r;
     struct arena a = ARENA_INIT(REPLY_LIMIT_BYTES);
-    const struct kind *k = r->kind;
-    client_fn *fn = r->fn;
-    void *fn_arg = r->arg;
     const struct json *v;
     auto_err err = ERR_INIT;
 
     request_free(r);
-    if (!fn)
+    if (!asked.fn)
         return;
-    v = parse_reply(&a, k, reply, &err);
+    v = parse_reply(&a, &asked, reply, &err);
     if (arena_failed(&a))
         err_set(&err, ERR_INTERNAL, "the answer of the API server is too large");
-    fn(fn_arg, v, err_is_set(&err) ? &err : NULL);
+    asked.fn(asked.arg, v, err_is_set(&err) ? &err : NULL);
     arena_release(&a);
+}
+
+static void start_request(struct transport *t, const struct api_call *call,
+                          const struct request *what)
+{
+    struct request *r = call->path ? request_new(what) : NULL;
+
+    if (r)
+        transport_call(t, call, on_reply, r);
+    else
+        out_of_memory(what->fn, what->arg);
 }
 
 static void start(struct transport *t, const struct api_call *call, const struct kind *k,
                   client_fn *fn, void *arg)
 {
-    struct request *r = call->path ? request_new(fn, arg) : NULL;
-
-    if (!r) {
-        out_of_memory(fn, arg);
-        return;
-    }
-    r->kind = k;
-    transport_call(t, call, on_reply, r);
+    start_request(t, call, &(struct request){.kind = k, .fn = fn, .arg = arg});
 }
 
 static void send(struct transport *t, const char *method, const char *path,
@@ -197,15 +214,31 @@ void client_get_metadata(struct transport *t, const struct kind *k, const char *
     arena_release(&a);
 }
 
+static const char *list_path(struct arena *a, const struct kind *k, const char *ns,
+                             const char *query)
+{
+    const char *path = kind_path(a, k, ns, NULL);
+
+    return path && query && *query ? arena_printf(a, "%s?%s", path, query) : path;
+}
+
 void client_list(struct transport *t, const struct kind *k, const char *ns, const char *query,
                  client_fn *fn, void *arg)
 {
     struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
-    const char *path = kind_path(&a, k, ns, NULL);
 
-    if (path && query && *query)
-        path = arena_printf(&a, "%s?%s", path, query);
-    send(t, "GET", path, NULL, NULL, fn, arg);
+    send(t, "GET", list_path(&a, k, ns, query), NULL, NULL, fn, arg);
+    arena_release(&a);
+}
+
+void client_list_each(struct transport *t, const struct kind *k, const char *ns, const char *query,
+                      const struct json_part *parts, json_item_fn *each, client_fn *fn, void *arg)
+{
+    struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
+    const struct request what = {.fn = fn, .arg = arg, .parts = parts, .each = each};
+
+    start_request(t, &(struct api_call){.method = "GET", .path = list_path(&a, k, ns, query)},
+                  &what);
     arena_release(&a);
 }
 

@@ -26,6 +26,10 @@ void client_get_metadata(struct transport *t, const struct kind *k, const char *
 /* selector: a raw query such as "labelSelector=a%3Db" or NULL. */
 void client_list(struct transport *t, const struct kind *k, const char *ns, const char *query,
                  client_fn *fn, void *arg);
+/* The same for a list that is not wanted as a whole: each gets its items one by one, skimmed for
+ * the parts, and then fn the list without them. Both are called with arg. */
+void client_list_each(struct transport *t, const struct kind *k, const char *ns, const char *query,
+                      const struct json_part *parts, json_item_fn *each, client_fn *fn, void *arg);
 void client_create(struct transport *t, const struct kind *k, const struct json *object,
                    client_fn *fn, void *arg);
 /* POST to a subresource: "binding", "token". body NULL: out of memory. */

@@ -22,6 +22,8 @@
 #include "client/client.h"
 
 #define PAGE_OBJECTS 500
+#define PAGE_TEXTS 100 /* one page of them stays in the processor's cache */
+#define PAGE_PAUSE_MS 10
 #define WATCH_SECONDS_MIN 300
 #define WATCH_SECONDS_MAX 600
 #define WATCH_OVERDUE_MS 30000 /* then an unended watch counts as dead */
@@ -39,6 +41,7 @@ struct reflector {
     struct clock *clock;
     const struct kind *kind;
     char *ns, *query;
+    bool unhurried;
     struct reflector_handler handler;
     uint64_t random;
 
@@ -371,6 +374,13 @@ static void finish_list(struct reflector *r, const struct json *list)
     step_later(r);
 }
 
+static int on_item(void *arg, const struct json *head, const char *text, size_t len)
+{
+    struct reflector *r = arg;
+
+    return r->handler.put_text(r->handler.arg, head, text, len);
+}
+
 static void on_page(void *arg, const struct json *list, const struct err *err)
 {
     struct reflector *r = arg;
@@ -395,7 +405,7 @@ static void on_page(void *arg, const struct json *list, const struct err *err)
         return;
     }
     set_string(&r->next_page, more);
-    schedule_step(r, 0);
+    schedule_step(r, r->unhurried ? PAGE_PAUSE_MS : 0);
 }
 
 static void start_page(struct reflector *r)
@@ -404,7 +414,7 @@ static void start_page(struct reflector *r)
 
     if (!r->next_page)
         r->handler.list_begin(r->handler.arg);
-    buf_addf(&query, "limit=%d", PAGE_OBJECTS);
+    buf_addf(&query, "limit=%d", r->handler.put_text ? PAGE_TEXTS : PAGE_OBJECTS);
     if (r->next_page) {
         buf_adds(&query, "&continue=");
         percent_encode(&query, r->next_page);
@@ -413,6 +423,9 @@ static void start_page(struct reflector *r)
         buf_addf(&query, "&%s", r->query);
     if (query.failed)
         list_again_because(r, "out of memory");
+    else if (r->handler.put_text)
+        client_list_each(r->transport, r->kind, r->ns, query.data, object_head, on_item, on_page,
+                         r);
     else
         client_list(r->transport, r->kind, r->ns, query.data, on_page, r);
     set_string(&r->next_page, NULL);
@@ -443,6 +456,7 @@ struct reflector *reflector_new(const struct reflector_options *options)
     r->transport = options->transport;
     r->clock = options->clock;
     r->kind = options->kind;
+    r->unhurried = options->unhurried;
     r->handler = options->handler;
     buf_init(&r->line, LINE_LIMIT_BYTES);
     arena_init(&r->scratch, EVENT_LIMIT_BYTES);

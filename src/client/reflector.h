@@ -22,6 +22,9 @@ struct reflector_handler {
     void (*list_begin)(void *arg);
     /* A negative errno when it could not be stored: the resource is listed again later. */
     int (*put)(void *arg, enum reflector_source source, const struct json *object);
+    /* For the objects of a list, instead of put, if it is not NULL: head has only the members in
+     * object_head (api/object.h), and text is the object. */
+    int (*put_text)(void *arg, const struct json *head, const char *text, size_t len);
     void (*remove)(void *arg, const struct json *object);
     void (*list_end)(void *arg);
     void (*on_trouble)(void *arg, const struct err *err); /* will be retried; may be NULL */
@@ -34,6 +37,7 @@ struct reflector_options {
     const struct kind *kind;
     const char *ns;    /* NULL: all namespaces */
     const char *query; /* extra selectors, escaped; or NULL */
+    bool unhurried;    /* lets others list before it, if there is much to list */
     struct reflector_handler handler;
 };
 

@@ -8,6 +8,7 @@
  */
 #include "console/progress.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -407,6 +408,22 @@ static int on_job(void *arg, enum reflector_source source, const struct json *jo
     return 0;
 }
 
+/* Those that have ended are not followed. */
+static int on_text(void *arg, const struct json *head, const char *text, size_t len)
+{
+    const struct source *s = arg;
+    struct arena a = ARENA_INIT(LOOK_MEMORY_BYTES);
+    const struct json *job;
+    int rc = 0;
+
+    if (!object_has_ended(head) || map_gets(&s->progress->jobs, object_uid(head))) {
+        job = json_parse(&a, text, len, NULL);
+        rc = job ? on_job(arg, REFLECTOR_LIST, job) : -ENOMEM;
+    }
+    arena_release(&a);
+    return rc;
+}
+
 static void on_gone(void *arg, const struct json *job)
 {
     struct source *s = arg;
@@ -458,8 +475,10 @@ static bool follow_kind(struct progress *p, const struct kind *k)
         &(struct reflector_options){.transport = p->transport,
                                     .clock = loop_clock(p->loop),
                                     .kind = k,
+                                    .unhurried = true,
                                     .handler = {.list_begin = on_list_begin,
                                                 .put = on_job,
+                                                .put_text = on_text,
                                                 .remove = on_gone,
                                                 .list_end = on_list_end,
                                                 .arg = s}});

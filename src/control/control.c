@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "api/object.h"
 #include "client/cache.h"
 #include "control/applier.h"
 #include "control/gc.h"
@@ -24,6 +25,12 @@ struct control {
     struct sweeps *sweeps;
     struct gc *gc;
 };
+
+static bool pod_rests(void *arg, const struct json *head)
+{
+    (void)arg;
+    return object_rests(head);
+}
 
 static void on_pod(void *arg, enum cache_event event, const struct json *pod,
                    const struct json *old)
@@ -88,6 +95,7 @@ static bool open_pods(struct control *c, const struct control_options *o)
                                                     .clock = o->clock,
                                                     .kind = &kind_pod,
                                                     .ready_objects = READY_PODS,
+                                                    .rests = pod_rests,
                                                     .on_change = on_pod,
                                                     .on_synced = on_synced,
                                                     .on_trouble = on_trouble,

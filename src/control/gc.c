@@ -479,9 +479,16 @@ static int on_put(void *arg, enum reflector_source source, const struct json *ob
     if (!n)
         return -1;
     n->seen_in_list = s->lists;
-    if (n->owners_len || n->deleting)
+    if (gc->ready && (n->owners_len || n->deleting))
         queue_add(gc->queue, n->uid);
     return 0;
+}
+
+static int on_head(void *arg, const struct json *head, const char *text, size_t len)
+{
+    (void)text;
+    (void)len;
+    return on_put(arg, REFLECTOR_LIST, head);
 }
 
 static void on_remove(void *arg, const struct json *object)
@@ -517,7 +524,8 @@ static void look_at(void *arg, struct gc_node *n)
 {
     struct gc *gc = arg;
 
-    queue_add(gc->queue, n->uid);
+    if (n->ask_again || needs_care(gc, n))
+        queue_add(gc->queue, n->uid);
 }
 
 /* Installed kinds may appear at any time: unreported owners of such kinds are read from the API. */
@@ -582,8 +590,10 @@ static bool start_source(struct source *s)
         .transport = s->gc->transport,
         .clock = s->gc->clock,
         .kind = s->kind,
+        .unhurried = true,
         .handler = {.list_begin = on_list_begin,
                     .put = on_put,
+                    .put_text = on_head,
                     .remove = on_remove,
                     .list_end = on_list_end,
                     .on_trouble = on_trouble,

@@ -170,18 +170,21 @@ static void inherit(struct gc_node *n, struct gc_node *old)
         o->node = n;
 }
 
+/* A record of one that is only known as an owner. */
+static bool make_owner(struct gc_graph *g, const char *uid)
+{
+    struct gc_node *n = reserve(g) ? node_new("", "", uid, 0) : NULL;
+
+    if (n)
+        link_node(g, n);
+    return n;
+}
+
 static bool make_owners(struct gc_graph *g, const struct json *object)
 {
-    json_each (owner, owners_of(object)) {
-        struct gc_node *n = find_any(g, uid_of(owner));
-
-        if (n)
-            continue;
-        n = reserve(g) ? node_new("", "", uid_of(owner), 0) : NULL;
-        if (!n)
+    json_each (owner, owners_of(object))
+        if (!find_any(g, uid_of(owner)) && !make_owner(g, uid_of(owner)))
             return false;
-        link_node(g, n);
-    }
     return true;
 }
 
@@ -322,21 +325,17 @@ static bool is_absent(const struct gc_graph *g, const char *uid)
 
 void gc_graph_mark_absent(struct gc_graph *g, const char *uid)
 {
-    char *copy;
+    char *slot;
 
     if (!g->absent_ring)
         g->absent_ring = calloc(ABSENT_LIMIT, sizeof(*g->absent_ring));
-    if (!g->absent_ring || is_absent(g, uid) || !(copy = strdup(uid)))
+    if (!g->absent_ring || strlen(uid) >= sizeof(*g->absent_ring) || is_absent(g, uid) ||
+        map_puts(&g->absent, uid, g, NULL) < 0)
         return; /* forgetting it only costs an API call */
-    if (map_puts(&g->absent, uid, g, NULL) < 0) {
-        free(copy);
-        return;
-    }
-    if (g->absent_ring[g->absent_next]) {
-        map_removes(&g->absent, g->absent_ring[g->absent_next]);
-        free(g->absent_ring[g->absent_next]);
-    }
-    g->absent_ring[g->absent_next] = copy;
+    slot = g->absent_ring[g->absent_next];
+    if (*slot)
+        map_removes(&g->absent, slot);
+    memcpy(slot, uid, strlen(uid) + 1);
     g->absent_next = (g->absent_next + 1) % ABSENT_LIMIT;
 }
 
@@ -349,8 +348,6 @@ void gc_graph_release(struct gc_graph *g)
         }
     free(g->buckets);
     map_release(&g->absent, NULL);
-    for (size_t i = 0; g->absent_ring && i < ABSENT_LIMIT; i++)
-        free(g->absent_ring[i]);
     free(g->absent_ring);
     *g = (struct gc_graph){0};
 }

@@ -44,7 +44,7 @@ struct gc_graph {
     size_t count;              /* with those that are only known as owners */
     struct gc_node *each_next; /* of gc_graph_each: a removal may take it away */
     struct map absent;         /* uids known to be gone, newest ABSENT_LIMIT of them */
-    char **absent_ring;
+    char (*absent_ring)[64];   /* the same, oldest at absent_next; "": none yet */
     size_t absent_next;
 };
 

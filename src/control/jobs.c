@@ -39,7 +39,12 @@
 #define TELL_AFTER_MS 500
 #define TELL_IN_TURN_MS 5000
 #define TELL_LATEST_MS 30000
-#define TELL_AGAIN_MS 1000       /* to check whether it is its turn */
+#define TELL_AGAIN_MS 1000 /* to check whether it is its turn */
+/* Jobs that had ended when they were first listed are looked at behind the others, for what a
+ * daemon that was killed left undone: so many of each kind, so often. */
+#define WAKE_JOBS 100
+#define WAKE_MS 100
+#define WAKE_AFTER_MS 3000
 #define FOREIGN_RECHECK_MS 10000 /* a name we want is taken by an object we do not watch */
 #define RECONCILE_LIMIT_BYTES (256u * 1024u * 1024u)
 #define NAMESPACE_SIZE 256
@@ -93,6 +98,7 @@ struct jobs {
     void (*tell_ready)(void *arg);
     void *tell_arg;
     bool shared_network, apps_unseen, ready;
+    struct clock_timer *waking;
     struct idle_times idle;
     int64_t started_ms;
     struct queue *queue;
@@ -733,10 +739,43 @@ static void work(void *arg, const char *key)
 
 /* --- changes --- */
 
+static void add_owner(struct jobs *j, const struct json *child);
+
 static bool add_each_job(void *arg, const struct json *job)
 {
-    add_job(arg, object_namespace(job), object_name(job));
+    struct source *s = arg;
+
+    add_job(s, object_namespace(job), object_name(job));
+    add_owner(s->jobs, job);
     return true;
+}
+
+static bool add_each_owner(void *arg, const struct json *child)
+{
+    add_owner(arg, child);
+    return true;
+}
+
+static bool add_each_holder(void *arg, const struct json *lease)
+{
+    struct source *s;
+    const struct json *job = find_holder(arg, lease, &s);
+
+    if (job)
+        add_job(s, object_namespace(job), object_name(job));
+    return true;
+}
+
+static void wake_some(void *arg)
+{
+    struct jobs *j = arg;
+    bool more = false;
+
+    j->waking = NULL;
+    for (size_t i = 0; i < j->sources_len; i++)
+        more = cache_wake(j->sources[i].cache, WAKE_JOBS) || more;
+    if (more)
+        j->waking = clock_start(j->clock, WAKE_MS, wake_some, j);
 }
 
 static void check_ready(struct jobs *j)
@@ -750,9 +789,15 @@ static void check_ready(struct jobs *j)
         return;
     j->ready = true;
     queue_add(j->queue, PORTS_KEY);
-    cache_each(j->pods, add_held, j);
+    cache_each_awake(j->pods, add_held, j);
     for (size_t i = 0; i < j->sources_len; i++)
-        cache_each(j->sources[i].cache, add_each_job, &j->sources[i]);
+        cache_each_awake(j->sources[i].cache, add_each_job, &j->sources[i]);
+    cache_each_awake(j->pods, add_each_owner, j);
+    cache_each(j->services, add_each_owner, j);
+    cache_each(j->groups, add_each_owner, j);
+    if (j->leases)
+        cache_each(j->leases, add_each_holder, j);
+    j->waking = clock_start(j->clock, WAKE_AFTER_MS, wake_some, j);
     if (j->tell_ready)
         j->tell_ready(j->tell_arg);
 }
@@ -960,12 +1005,19 @@ static bool open_caches(struct jobs *j, const struct jobs_options *o)
     return j->services && j->quotas && (j->leases || !o->shared_network);
 }
 
+static bool job_rests(void *arg, const struct json *head)
+{
+    (void)arg;
+    return object_rests(head);
+}
+
 static bool open_source(struct jobs *j, const struct jobs_options *o, struct source *s)
 {
     s->cache = cache_new(&(struct cache_options){.transport = o->transport,
                                                  .clock = o->clock,
                                                  .kind = s->kind->kind,
                                                  .ready_objects = READY_JOBS,
+                                                 .rests = job_rests,
                                                  .on_change = on_job,
                                                  .on_synced = on_job_synced,
                                                  .on_trouble = on_job_trouble,
@@ -1043,6 +1095,7 @@ void jobs_free(struct jobs *j)
 {
     if (!j)
         return;
+    clock_stop(j->clock, j->waking);
     for (size_t i = 0; i < j->sources_len; i++)
         cache_free(j->sources[i].cache);
     cache_free(j->services);

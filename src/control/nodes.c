@@ -186,7 +186,7 @@ static void on_nodes_synced(void *arg)
 {
     struct nodes *n = arg;
 
-    cache_each(n->pods, see_pod, n);
+    cache_each_awake(n->pods, see_pod, n);
 }
 
 /* --- loss --- */
@@ -256,7 +256,7 @@ static void give_up(struct nodes *n, const struct watched *w, const char *name)
     struct plan plan;
 
     if (w->lost)
-        cache_each(n->pods, collect_unfinished, &(struct collecting){n->pods, &pods});
+        cache_each_awake(n->pods, collect_unfinished, &(struct collecting){n->pods, &pods});
     plan_init(&plan, &a);
     if (node)
         node_loss_plan(node, pods.items, pods.len, silent_ms(w), clock_now_ms(n->clock), &plan);

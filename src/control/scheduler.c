@@ -83,6 +83,19 @@ static bool feed_group(void *arg, const struct json *group)
     return true;
 }
 
+/* Of pods that rest only those of a group that is there count. */
+static bool feed_members(void *arg, const struct json *group)
+{
+    struct scheduler *s = arg;
+    const char *owner = json_get_string(object_controller(group), "uid", "");
+
+    if (*owner)
+        cache_each_of_controller(s->pods, owner, feed_pod, s->ledger);
+    else
+        cache_each(s->pods, feed_pod, s->ledger);
+    return true;
+}
+
 static bool feed_node(void *arg, const struct json *node)
 {
     ledger_node(arg, node, false);
@@ -145,7 +158,8 @@ static bool mend_ledger(struct scheduler *s)
     cache_each(s->own[NODES].cache, feed_node, s->ledger);
     cache_each(s->own[QUEUES].cache, feed_queue, s->ledger);
     cache_each(s->groups, feed_group, s->ledger);
-    cache_each(s->pods, feed_pod, s->ledger);
+    cache_each_awake(s->pods, feed_pod, s->ledger);
+    cache_each(s->groups, feed_members, s);
     configure(s);
     return !s->ledger->broken;
 }

@@ -979,11 +979,33 @@ static void read_lone(struct ledger *l, struct group *g, const struct json *pod)
     g->sequence = g->sequence ? g->sequence : sequence_of(pod);
 }
 
-void ledger_pod(struct ledger *l, const struct json *pod, bool gone)
+static const struct json_part parts_of_metadata[] = {
+    {"name", NULL}, {"namespace", NULL}, {"labels", NULL}, {NULL, NULL}};
+static const struct json_part parts_of_status[] = {{"phase", NULL}, {NULL, NULL}};
+
+const struct json_part ledger_pod_parts[] = {
+    {"metadata", parts_of_metadata}, {"status", parts_of_status}, {NULL, NULL}};
+
+static const char *group_name_of(const struct json *pod, bool *ret_lone)
 {
     const char *name = object_label(pod, LABEL_GROUP_NAME);
-    bool lone = !name || !*name;
-    const char *ns = object_namespace(pod), *group = lone ? object_name(pod) : name;
+
+    *ret_lone = !name || !*name;
+    return *ret_lone ? object_name(pod) : name;
+}
+
+bool ledger_ignores_pod(const struct ledger *l, const struct json *pod)
+{
+    bool lone;
+    const char *group = group_name_of(pod, &lone);
+
+    return pod_is_finished(pod) && !ledger_find_group(l, object_namespace(pod), group, lone);
+}
+
+void ledger_pod(struct ledger *l, const struct json *pod, bool gone)
+{
+    bool lone;
+    const char *ns = object_namespace(pod), *group = group_name_of(pod, &lone);
     struct group *g = ledger_find_group(l, ns, group, lone);
     struct member *m;
 

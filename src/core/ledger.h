@@ -281,6 +281,10 @@ void ledger_free(struct ledger *l);
 
 /* The object was added or changed, or is gone. */
 void ledger_pod(struct ledger *l, const struct json *pod, bool gone);
+/* It has ended, and no group that is there has it: ledger_pod would change nothing. Of the pod
+ * ledger_pod_parts (json_skim) suffice. */
+bool ledger_ignores_pod(const struct ledger *l, const struct json *pod);
+extern const struct json_part ledger_pod_parts[];
 void ledger_group(struct ledger *l, const struct json *group, bool gone);
 void ledger_queue(struct ledger *l, const struct json *queue, bool gone);
 void ledger_node(struct ledger *l, const struct json *node, bool gone);

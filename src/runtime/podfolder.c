@@ -488,7 +488,7 @@ bool pod_lock_is_held(int dir_fd)
     bool held;
 
     if (fd < 0)
-        return false;
+        return errno != ENOENT;
     held = fcntl(fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
     (void)close(fd);
     return held;

@@ -79,7 +79,8 @@ int pod_start_from_json(struct arena *a, const struct json *v, struct pod_start 
 
 /* The lock file's descriptor, locked (-EAGAIN when it is taken). */
 int pod_lock_take(int dir_fd) must_check;
-/* Checks without taking it: taking it, even for a moment, could turn a starting supervisor away. */
+/* Checks without taking it: taking it, even for a moment, could turn a starting supervisor away.
+ * True also when it cannot be told: nothing is concluded from that. */
 bool pod_lock_is_held(int dir_fd);
 /* Under the lock. -EEXIST when it was already marked. */
 int pod_mark_started(int dir_fd) must_check;

@@ -228,7 +228,8 @@ static void hold_supervisor(struct process_pod *p)
         send_stop(p);
 }
 
-static void read_state(struct process_pod *p)
+/* False: whether there is one, and which, is not known. What is malformed counts as none. */
+static bool read_state(struct process_pod *p)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
     struct pod_record s;
@@ -238,7 +239,7 @@ static void read_state(struct process_pod *p)
         if (err.reason != ERR_NOT_FOUND)
             log_warn("pod %s/%s: %s", p->ns, p->name, err.text);
         arena_release(&a);
-        return;
+        return err.reason == ERR_NOT_FOUND || err.reason == ERR_BAD_REQUEST;
     }
     s.run.ns = p->ns;
     s.run.name = p->name;
@@ -247,6 +248,7 @@ static void read_state(struct process_pod *p)
     arena_release(&p->arena);
     p->arena = a;
     p->state = s;
+    return true;
 }
 
 /* Containers from the start record, for a supervisor that never wrote a state. */
@@ -326,8 +328,10 @@ static void end_in_its_place(struct process_pod *p, int exit_code, const char *r
     struct ending *e;
     int lock_fd = pod_lock_take(p->dir_fd), rc;
 
-    if (lock_fd < 0)
+    if (lock_fd < 0) {
+        recheck_after(p, START_RECHECK_MS);
         return;
+    }
     e = calloc(1, sizeof(*e));
     rc = e ? pod_mark_started(p->dir_fd) : -ENOMEM;
     if (rc == 0 || rc == -EEXIST) {
@@ -380,7 +384,10 @@ static void look(struct process_pod *p)
     if (!p->state.run.alive || p->ending)
         return;
     held = pod_lock_is_held(p->dir_fd); /* before the state: what is read then is final */
-    read_state(p);
+    if (!read_state(p)) {
+        recheck_after(p, START_RECHECK_MS);
+        return;
+    }
     if (held) {
         hold_supervisor(p);
         if (p->pid_fd < 0)

@@ -45,6 +45,11 @@ static bool tell_one(void *arg, const struct store_item *item)
     const struct json *object;
 
     arena_reset(&t->arena);
+    if (t->tell == ledger_pod) {
+        object = json_skim(&t->arena, item->value->data, item->value->len, ledger_pod_parts, NULL);
+        if (object && ledger_ignores_pod(t->ledger, object))
+            return true;
+    }
     object = blob_parse(&t->arena, item->value, NULL);
     if (object)
         t->tell(t->ledger, object, false);

@@ -86,7 +86,13 @@ static struct json *table_of(struct shape *s, const struct json *object, bool wi
 static const struct json *parsed(struct shape *s, const struct blob *b, const struct json *object,
                                  struct err *err)
 {
-    return object ? object : shape_parse(s, b, err);
+    bool skims = s->format == FORMAT_TABLE && s->include != TABLE_INCLUDE_OBJECT &&
+                 s->kind->row_parts && !kind_hooks_completes(s->kind);
+
+    if (object || !skims)
+        return object ? object : shape_parse(s, b, err);
+    arena_reset(&s->scratch);
+    return json_skim(&s->scratch, b->data, b->len, s->kind->row_parts, err);
 }
 
 static int write_checked(struct shape *s, const struct json *v, struct buf *out, struct err *err)
@@ -125,8 +131,11 @@ int shape_item(struct shape *s, const struct blob *b, const struct json *object,
         protobuf_list_item(out, &s->scratch, kind_shown(s), shown(s, object));
         return arena_failed(&s->scratch) ? out_of_memory(err) : 0;
     }
-    if (s->format == FORMAT_TABLE)
-        object = json_first(json_get(table_of(s, object, false), "rows"));
+    if (s->format == FORMAT_TABLE) {
+        table_write_row(out, &s->scratch, s->kind, object, s->include,
+                        clock_now_ms(s->server->clock));
+        return arena_failed(&s->scratch) ? out_of_memory(err) : 0;
+    }
     return write_checked(s, shown(s, object), out, err);
 }
 

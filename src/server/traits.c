@@ -24,6 +24,17 @@ static const char *field_path(const char *const *field_selectors, size_t i)
     return field_selectors ? field_selectors[i - 2] : NULL;
 }
 
+/* All that is taken of a pod: every agent selects from all of them. */
+static const struct json_part pod_metadata[] = {
+    {"name", NULL}, {"namespace", NULL}, {"labels", NULL}, {NULL, NULL}};
+static const struct json_part pod_spec[] = {{"nodeName", NULL},      {"restartPolicy", NULL},
+                                            {"schedulerName", NULL}, {"serviceAccountName", NULL},
+                                            {"hostNetwork", NULL},   {NULL, NULL}};
+static const struct json_part pod_status[] = {
+    {"phase", NULL}, {"podIP", NULL}, {"nominatedNodeName", NULL}, {NULL, NULL}};
+static const struct json_part pod_parts[] = {
+    {"metadata", pod_metadata}, {"spec", pod_spec}, {"status", pod_status}, {NULL, NULL}};
+
 static void add_text(struct buf *out, const char *text)
 {
     buf_add(out, text, strlen(text) + 1);
@@ -79,7 +90,8 @@ const struct traits *traits_of(const struct kind *k, struct blob *b, struct aren
     if (t)
         return t->field_selectors == k->field_selectors ? t : NULL; /* its definition changed */
     arena_reset(scratch);
-    object = blob_parse(scratch, b, NULL);
+    object = k == &kind_pod ? json_skim(scratch, b->data, b->len, pod_parts, NULL)
+                            : blob_parse(scratch, b, NULL);
     t = object ? take(k, object) : NULL;
     b->note = t;
     return t;

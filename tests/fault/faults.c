@@ -21,7 +21,7 @@
 enum what { ALLOCATION, CALL };
 enum mode { MODE_ERROR, MODE_SHORT };
 
-/* As tests/fault/sweep.py packs it. */
+/* As tests/fault/sweep_test.py packs it. */
 struct control {
     atomic_int pid;       /* 0: nobody */
     atomic_int what;      /* enum what */

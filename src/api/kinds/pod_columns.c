@@ -233,3 +233,37 @@ const struct column pod_columns[] = {
     COLUMN("Readiness Gates", "string", "Met readiness gates out of all.", .priority = 1,
            .render = render_gates),
     {0}};
+
+static const struct json_part container_parts[] = {
+    {"name", NULL}, {"restartPolicy", NULL}, {NULL, NULL}};
+static const struct json_part spec_parts[] = {{"containers", container_parts},
+                                              {"initContainers", container_parts},
+                                              {"nodeName", NULL},
+                                              {"readinessGates", NULL},
+                                              {NULL, NULL}};
+static const struct json_part ended_parts[] = {
+    {"exitCode", NULL}, {"signal", NULL}, {"reason", NULL}, {"finishedAt", NULL}, {NULL, NULL}};
+static const struct json_part waiting_parts[] = {{"reason", NULL}, {NULL, NULL}};
+static const struct json_part state_parts[] = {
+    {"waiting", waiting_parts}, {"running", NULL}, {"terminated", ended_parts}, {NULL, NULL}};
+static const struct json_part container_status_parts[] = {{"name", NULL},
+                                                          {"ready", NULL},
+                                                          {"started", NULL},
+                                                          {"restartCount", NULL},
+                                                          {"state", state_parts},
+                                                          {"lastState", state_parts},
+                                                          {NULL, NULL}};
+static const struct json_part condition_parts[] = {
+    {"type", NULL}, {"status", NULL}, {"reason", NULL}, {NULL, NULL}};
+static const struct json_part status_parts[] = {{"phase", NULL},
+                                                {"reason", NULL},
+                                                {"conditions", condition_parts},
+                                                {"containerStatuses", container_status_parts},
+                                                {"initContainerStatuses", container_status_parts},
+                                                {"podIP", NULL},
+                                                {"podIPs", NULL},
+                                                {"nominatedNodeName", NULL},
+                                                {NULL, NULL}};
+
+const struct json_part pod_row_parts[] = {
+    {"metadata", NULL}, {"spec", spec_parts}, {"status", status_parts}, {NULL, NULL}};

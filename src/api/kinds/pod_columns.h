@@ -5,5 +5,6 @@
 #include "api/kind.h"
 
 extern const struct column pod_columns[];
+extern const struct json_part pod_row_parts[];
 
 #endif

@@ -3,6 +3,27 @@
 
 #include "base/timefmt.h"
 
+static const struct json_part head_name[] = {{"name", NULL}, {NULL, NULL}};
+static const struct json_part head_exit[] = {{"exitCode", NULL}, {NULL, NULL}};
+static const struct json_part head_state[] = {{"terminated", head_exit}, {NULL, NULL}};
+static const struct json_part head_container_status[] = {{"state", head_state}, {NULL, NULL}};
+static const struct json_part head_metadata[] = {
+    {"name", NULL},
+    {"namespace", NULL},
+    {"uid", NULL},
+    {"resourceVersion", NULL},
+    {"ownerReferences", NULL},
+    {"finalizers", NULL},
+    {"deletionTimestamp", NULL},
+    {NULL, NULL},
+};
+static const struct json_part head_spec[] = {{"containers", head_name}, {NULL, NULL}};
+static const struct json_part head_status[] = {
+    {"phase", NULL}, {"containerStatuses", head_container_status}, {NULL, NULL}};
+
+const struct json_part object_head[] = {
+    {"metadata", head_metadata}, {"spec", head_spec}, {"status", head_status}, {NULL, NULL}};
+
 static const char *meta_string(const struct json *object, const char *key)
 {
     return json_get_string(json_get(object, "metadata"), key, "");
@@ -79,6 +100,12 @@ bool object_has_ended(const struct json *object)
     const struct json *phase = json_at(object, "status", "phase");
 
     return json_string_is(phase, "Succeeded") || json_string_is(phase, "Failed");
+}
+
+bool object_rests(const struct json *head)
+{
+    return object_has_ended(head) && !object_is_deleting(head) &&
+           json_len(json_at(head, "metadata", "finalizers")) == 0;
 }
 
 const struct json *object_condition(const struct json *object, const char *type)

@@ -88,16 +88,42 @@ static struct json *row_object(struct arena *a, const struct json *object,
     return o;
 }
 
+static struct json *cells_of(struct arena *a, const struct kind *k, const struct json *object,
+                             int64_t now_ms)
+{
+    struct json *cells = json_new_array(a);
+
+    for (const struct column *c = k->columns; c && c->name; c++)
+        json_append(cells, cell(a, c, object, now_ms));
+    return cells;
+}
+
 void table_add_row(struct arena *a, struct json *table, const struct kind *k,
                    const struct json *object, enum table_include include, int64_t now_ms)
 {
     struct json *row = json_append(json_get_mut(table, "rows"), json_new_object(a));
-    struct json *cells = json_set(a, row, "cells", json_new_array(a));
 
-    for (const struct column *c = k->columns; c && c->name; c++)
-        json_append(cells, cell(a, c, object, now_ms));
+    json_set(a, row, "cells", cells_of(a, k, object, now_ms));
     if (include != TABLE_INCLUDE_NONE)
         json_set(a, row, "object", row_object(a, object, include));
+}
+
+void table_write_row(struct buf *out, struct arena *a, const struct kind *k,
+                     const struct json *object, enum table_include include, int64_t now_ms)
+{
+    buf_adds(out, "{\"cells\":");
+    json_write(out, cells_of(a, k, object, now_ms));
+    if (include != TABLE_INCLUDE_NONE)
+        buf_adds(out, ",\"object\":");
+    if (include == TABLE_INCLUDE_METADATA) {
+        buf_adds(out, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\","
+                      "\"metadata\":");
+        json_write(out, json_get(object, "metadata"));
+        buf_addc(out, '}');
+    } else if (include == TABLE_INCLUDE_OBJECT) {
+        json_write(out, object);
+    }
+    buf_addc(out, '}');
 }
 
 const char *table_cell_text(struct arena *a, const struct json *v)

@@ -303,13 +303,35 @@ static void only_a_few_fields_of_a_pod_may_change(void **state)
     }
 }
 
+/* As the server writes them, of the parts alone. */
+static void assert_same_row(const struct json *pod, const struct json *row,
+                            enum table_include include)
+{
+    struct buf text = BUF_INIT(1u << 20), out = BUF_INIT(1u << 20);
+    const struct json *parts;
+
+    json_write(&text, pod);
+    parts = json_skim(&arena, text.data, text.len, kind_pod.row_parts, NULL);
+    assert_non_null(parts);
+    table_write_row(&out, &arena, &kind_pod, parts, include, NOW_MS);
+    assert_true(json_equal(json_parse(&arena, out.data, out.len, NULL), row));
+    buf_release(&text);
+    buf_release(&out);
+}
+
 /* "READY STATUS RESTARTS" of a pod. */
 static const char *cells_of(const char *text)
 {
     struct json *table = table_new(&arena, &kind_pod, false);
+    struct json *pod = parse(text);
     const struct json *cells;
 
-    table_add_row(&arena, table, &kind_pod, parse(text), TABLE_INCLUDE_NONE, NOW_MS);
+    if (!json_get(pod, "metadata"))
+        json_set_string(&arena, json_make_object(&arena, pod, "metadata"), "name", "p");
+    table_add_row(&arena, table, &kind_pod, pod, TABLE_INCLUDE_NONE, NOW_MS);
+    table_add_row(&arena, table, &kind_pod, pod, TABLE_INCLUDE_METADATA, NOW_MS);
+    assert_same_row(pod, json_index(json_get(table, "rows"), 0), TABLE_INCLUDE_NONE);
+    assert_same_row(pod, json_index(json_get(table, "rows"), 1), TABLE_INCLUDE_METADATA);
     cells = json_get(json_index(json_get(table, "rows"), 0), "cells");
     return arena_printf(&arena, "%s %s %s", table_cell_text(&arena, json_index(cells, 1)),
                         table_cell_text(&arena, json_index(cells, 2)),

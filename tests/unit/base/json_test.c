@@ -512,6 +512,105 @@ static void random_bytes_parse_or_fail_and_what_parses_is_stable(void **state)
     }
 }
 
+static const struct json_part skimmed_items[] = {{"b", NULL}, {NULL, NULL}};
+static const struct json_part skimmed_parts[] = {
+    {"a", NULL}, {"list", skimmed_items}, {"deep", skimmed_items}, {NULL, NULL}};
+
+static void assert_skimmed(const char *text, const char *expected)
+{
+    const struct json *v = json_skim(&arena, text, strlen(text), skimmed_parts, NULL);
+
+    assert_non_null(v);
+    assert_json(v, expected);
+}
+
+static void skimming_finds_the_wanted_members_alone(void **state)
+{
+    (void)state;
+    assert_skimmed("{}", "{}");
+    assert_skimmed(" { \"x\" : [ 1 , {\"a\":2} ] , \"a\" : {\"x\":[1]} } ", "{\"a\":{\"x\":[1]}}");
+    assert_skimmed("{\"x\":\"}]\\\"\\\\\",\"a\":\"\\u00e9\\\\\"}", "{\"a\":\"\u00e9\\\\\"}");
+    assert_skimmed(
+        "{\"list\":[{\"a\":1,\"b\":2},{},{\"b\":[3]}],\"aa\":1,\"deep\":{\"c\":{\"b\":1},"
+        "\"b\":null},\"z\":\"\"}",
+        "{\"list\":[{\"b\":2},{},{\"b\":[3]}],\"deep\":{\"b\":null}}");
+    assert_skimmed("{\"list\":7,\"deep\":\"x\",\"a\":[]}", "{\"list\":7,\"deep\":\"x\",\"a\":[]}");
+}
+
+static void every_cut_is_refused_when_skimming(void **state)
+{
+    static const char text[] = "{\"x\":[{\"y\":\"\\\\\"}],\"a\":{\"b\":1},\"list\":[{\"b\":2}]}";
+
+    (void)state;
+    for (size_t len = 0; len < sizeof(text) - 1; len++) {
+        char *cut = malloc(len + 1); /* so that reading behind it is seen */
+
+        assert_non_null(cut);
+        memcpy(cut, text, len);
+        assert_null(json_skim(&arena, cut, len, skimmed_parts, NULL));
+        free(cut);
+    }
+}
+
+struct seen_items {
+    char text[256];
+    unsigned left;
+};
+
+static int see_item(void *arg, const struct json *item, const char *text, size_t len)
+{
+    struct seen_items *s = arg;
+    size_t at = strlen(s->text);
+
+    (void)snprintf(s->text + at, sizeof(s->text) - at, "%s=%.*s ", written(item), (int)len, text);
+    return s->left-- ? 0 : -1;
+}
+
+static void a_list_is_skimmed_item_by_item(void **state)
+{
+    static const char text[] = "{\"kind\":\"L\",\"items\":[ {\"b\":1,\"c\":[2]} ,{\"c\":{}}],"
+                               "\"other\":[{\"b\":1}],\"metadata\":{\"continue\":\"x\"}}";
+    struct seen_items seen = {.left = 9};
+
+    (void)state;
+    assert_json(json_skim_list(&arena, text, strlen(text), skimmed_items, see_item, &seen, NULL),
+                "{\"kind\":\"L\",\"items\":[],\"metadata\":{\"continue\":\"x\"}}");
+    assert_string_equal(seen.text, "{\"b\":1}={\"b\":1,\"c\":[2]} {}={\"c\":{}} ");
+    seen = (struct seen_items){.left = 0};
+    assert_null(json_skim_list(&arena, text, strlen(text), skimmed_items, see_item, &seen, NULL));
+    assert_string_equal(seen.text, "{\"b\":1}={\"b\":1,\"c\":[2]} ");
+}
+
+/* Texts of our own encoder: what is skimmed is what is parsed. */
+static void skimming_agrees_with_parsing(void **state)
+{
+    static const char alphabet[] = "{}[]\",:01.e-truefalsn\\u \nab\xc3\xa9";
+    const char *names[] = {"a", "b"};
+
+    (void)state;
+    for (unsigned i = 0; i < 200000; i++) {
+        char text[40] = "{\"a\":";
+        size_t len = strlen(text), more;
+        const struct json *v, *s;
+
+        arena_reset(&arena);
+        seed = i;
+        more = pick(sizeof(text) - 16);
+        for (size_t k = 0; k < more; k++)
+            text[len++] = alphabet[pick(sizeof(alphabet) - 1)];
+        len += (size_t)snprintf(text + len, sizeof(text) - len, ",\"b\":1}");
+        v = json_parse(&arena, text, len, NULL);
+        for (size_t n = 0; v && n < 2; n++) {
+            const struct json_part parts[] = {{names[n], NULL}, {NULL, NULL}};
+
+            s = json_skim(&arena, text, len, parts, NULL);
+            assert_non_null(s);
+            assert_true(json_equal(json_get(s, names[n]), json_get(v, names[n])) ||
+                        json_len(v) != 2);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -535,6 +634,10 @@ int main(void)
         cmocka_unit_test_setup(output_is_valid_whatever_the_bytes, reset),
         cmocka_unit_test_setup(every_byte_is_itself_wherever_it_stands, reset),
         cmocka_unit_test_setup(pretty_output_is_indented_by_two, reset),
+        cmocka_unit_test_setup(skimming_finds_the_wanted_members_alone, reset),
+        cmocka_unit_test_setup(every_cut_is_refused_when_skimming, reset),
+        cmocka_unit_test_setup(a_list_is_skimmed_item_by_item, reset),
+        cmocka_unit_test_setup(skimming_agrees_with_parsing, reset),
         cmocka_unit_test_setup(random_bytes_parse_or_fail_and_what_parses_is_stable, reset),
     };
 

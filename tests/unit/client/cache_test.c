@@ -50,6 +50,12 @@ static void on_trouble(void *arg, const struct err *err)
     f->troubles++;
 }
 
+static bool has_ended(void *arg, const struct json *head)
+{
+    (void)arg;
+    return object_rests(head);
+}
+
 static void set_up_with(struct fixture *f, size_t ready_objects)
 {
     memset(f, 0, sizeof(*f));
@@ -59,6 +65,7 @@ static void set_up_with(struct fixture *f, size_t ready_objects)
                                                  .clock = &f->clock.clock,
                                                  .kind = &kind_pod,
                                                  .ready_objects = ready_objects,
+                                                 .rests = has_ended,
                                                  .on_change = on_change,
                                                  .on_synced = on_synced,
                                                  .on_trouble = on_trouble,
@@ -618,6 +625,71 @@ static void objects_that_are_not_ready_change_and_go(void **state)
     tear_down(&f);
 }
 
+#define ENDED(name, uid, rv, more)                                                                 \
+    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"d\",\"uid\":\"" uid                      \
+    "\",\"resourceVersion\":\"" rv "\",\"managedFields\":[{}]" more                                \
+    "},\"spec\":{\"x\":[1]},\"status\":{\"phase\":\"Failed\"}}"
+#define OWNED                                                                                      \
+    ",\"ownerReferences\":[{\"kind\":\"X\",\"name\":\"x\",\"uid\":\"o\",\"controller\":true}]"
+
+static bool count_one(void *arg, const struct json *object)
+{
+    size_t *count = arg;
+
+    assert_non_null(object);
+    (*count)++;
+    return true;
+}
+
+static void what_has_ended_rests_until_it_is_woken(void **state)
+{
+    size_t count = 0;
+    struct fixture f;
+
+    (void)state;
+    set_up_with(&f, 1);
+    list_and_watch(
+        &f, LIST("9", ENDED("a", "ua", "3", OWNED) "," ENDED("b", "ub", "4", "") "," POD(
+                          "c", "uc", "5") "," ENDED("d", "ud", "6", ",\"finalizers\":[\"x\"]")));
+    assert_string_equal(f.told, "+c@5 +d@6 ");
+    assert_int_equal(cache_count(f.cache), 4);
+    cache_each_awake(f.cache, count_one, &count);
+    assert_int_equal(count, 2);
+    cache_each(f.cache, count_one, &count);
+    cache_each_of_controller(f.cache, "o", count_one, &count);
+    assert_int_equal(count, 2 + 4 + 1);
+    assert_string_equal(json_get_string(cache_get(f.cache, "d", "a"), "kind", ""), "Pod");
+    assert_null(json_at(cache_get(f.cache, "d", "a"), "metadata", "managedFields"));
+    assert_int_equal(json_len(json_at(cache_get(f.cache, "d", "a"), "spec", "x")), 1);
+    assert_true(cache_wake(f.cache, 1));
+    assert_string_equal(f.told, "+c@5 +d@6 +a@3 ");
+    assert_false(cache_wake(f.cache, 5));
+    assert_string_equal(f.told, "+c@5 +d@6 +a@3 +b@4 ");
+    assert_false(cache_wake(f.cache, 5));
+    tear_down(&f);
+}
+
+static void what_rests_changes_and_goes_like_the_others(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    set_up_with(&f, 1);
+    list_and_watch(&f, LIST("5", ENDED("a", "ua", "3", "") "," ENDED("b", "ub", "4", "") "," ENDED(
+                                     "c", "uc", "5", "") "," ENDED("e", "ue", "5", "")));
+    script_send(&f.script, EVENT("MODIFIED", ENDED("a", "ua", "6", "")));
+    script_send(&f.script, EVENT("DELETED", ENDED("b", "ub", "7", "")));
+    assert_string_equal(f.told, "*a@6 -b@4 ");
+    script_send(&f.script, EXPIRED);
+    fake_clock_advance(&f.clock, 1000);
+    list_and_watch(&f, LIST("9", ENDED("a", "ua", "6", "") "," ENDED("c", "uc2", "9", "") "," ENDED(
+                                     "d", "ud", "8", "")));
+    assert_string_equal(f.told, "*a@6 -b@4 -c@5 +c@9 -e@5 ");
+    assert_false(cache_wake(f.cache, 9));
+    assert_string_equal(f.told, "*a@6 -b@4 -c@5 +c@9 -e@5 +d@8 ");
+    tear_down(&f);
+}
+
 /* Another part of the process that follows the same objects keeps no second copy of them. */
 static void caches_of_the_same_objects_share_their_texts(void **state)
 {
@@ -705,6 +777,8 @@ int main(void)
         cmocka_unit_test(objects_are_found_by_their_controller),
         cmocka_unit_test(objects_that_are_not_ready_are_read_all_the_same),
         cmocka_unit_test(objects_that_are_not_ready_change_and_go),
+        cmocka_unit_test(what_has_ended_rests_until_it_is_woken),
+        cmocka_unit_test(what_rests_changes_and_goes_like_the_others),
         cmocka_unit_test(caches_of_the_same_objects_share_their_texts),
         cmocka_unit_test(objects_that_nobody_asks_for_do_not_stay_ready),
         cmocka_unit_test(freed_with_a_call_under_way),

@@ -115,6 +115,42 @@ static void an_end_during_an_eviction_counts_however_often_we_are_killed(void **
     }
 }
 
+/* What a daemon that was killed right after a job's end did not get to. */
+static void ended_jobs_are_looked_at_after_a_restart(void **state)
+{
+    struct world *w = *state;
+    const char *path = JOBS_PATH "/j";
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 2, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    control_free(w->control);
+    w->control = NULL;
+    for (size_t i = 0; i < 2; i++)
+        world_pod_phase(w, i, "Succeeded", 0);
+    assert_int_equal(
+        fake_api_do(&w->api, "PATCH", path,
+                    "{\"spec\":{\"runPolicy\":{\"cleanUpPolicy\":\"All\"}},\"status\":{"
+                    "\"phase\":\"Succeeded\",\"completionTime\":"
+                    "\"2020-01-01T00:00:00Z\"}}"),
+        200);
+    world_start(w, CONTROL_JOBS);
+    assert_int_equal(fake_api_count(&w->api, &kind_service), 0); /* these make it known at once */
+    assert_int_equal(
+        fake_api_do(&w->api, "PATCH", path, "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"), 200);
+    fake_clock_advance(&w->clock, 10000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 0);
+    control_free(w->control);
+    w->control = NULL;
+    assert_int_equal(fake_api_do(&w->api, "PATCH", path,
+                                 "{\"spec\":{\"runPolicy\":{\"ttlSecondsAfterFinished\":0}}}"),
+                     200);
+    world_start(w, CONTROL_JOBS);
+    assert_non_null(world_job(w, "j"));
+    fake_clock_advance(&w->clock, 10000); /* nothing of it is left but itself */
+    assert_null(world_job(w, "j"));
+}
+
 /* Nor for one that waits, itself being deleted, for its pods to go. */
 static void nobody_waits_for_a_job_that_is_gone(void **state)
 {
@@ -663,6 +699,7 @@ int main(void)
         WORLD_TEST(pods_are_followed),
         WORLD_TEST(the_end_of_a_pod_that_is_gone_counts),
         WORLD_TEST(an_end_during_an_eviction_counts_however_often_we_are_killed),
+        WORLD_TEST(ended_jobs_are_looked_at_after_a_restart),
         WORLD_TEST(nobody_waits_for_a_job_that_is_gone),
         WORLD_TEST(failed_pod_is_replaced_once),
         WORLD_TEST(nothing_is_decided_before_everything_is_known),

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdalign.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -323,6 +324,46 @@ static void leftovers_are_looked_for_by_another_thread(void **state)
     assert_string_equal(find(f, "lost")->containers[0].reason, "SupervisorLost");
 }
 
+static void note_turn(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+static void turn(struct fixture *f)
+{
+    bool turned = false;
+
+    assert_non_null(clock_start(loop_clock(f->loop), 1, note_turn, &turned));
+    while (!turned)
+        loop_run_once(f->loop);
+}
+
+/* There are no descriptors when its record and its supervisor's end are looked at. */
+static void an_end_that_cannot_be_read_is_read_later(void **state)
+{
+    struct fixture *f = *state;
+    struct rlimit before, none;
+    pid_t pids[GROUP];
+
+    start_shell(f, "p", "exec sleep 1000");
+    wait_running(f, "p");
+    group_pids(f, "p", pids);
+    restart(f); /* without the look that follows a start */
+    assert_true(find(f, "p")->alive);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(kill((pid_t)find(f, "p")->containers[0].pid, SIGUSR1), 0);
+    for (size_t i = 0; i < GROUP; i++)
+        while (kill(pids[i], 0) == 0)
+            turn(f);
+    for (int i = 0; i < 3; i++)
+        turn(f);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    wait_dead(f, "p");
+    assert_int_equal(find(f, "p")->containers[0].exit_code, 128 + SIGUSR1);
+}
+
 /* Room for the next record is reserved before this one is visible, so filling the disk cannot
  * prevent it. */
 static void room_for_the_next_record_is_taken_before_the_first_is_seen(void **state)
@@ -443,6 +484,7 @@ int main(int argc, char **argv)
         T(a_pod_stopped_while_it_starts_does_not_run),
         T(a_removed_pod_leaves_its_logs),
         T(leftovers_are_looked_for_by_another_thread),
+        T(an_end_that_cannot_be_read_is_read_later),
         cmocka_unit_test(room_for_the_next_record_is_taken_before_the_first_is_seen),
         T(a_program_that_cannot_supervise_is_told),
         T(a_small_program_that_cannot_run_is_done_without),

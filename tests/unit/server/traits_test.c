@@ -18,6 +18,9 @@ static const char *const objects[] = {
      "\"status\":{\"phase\":\"Failed\",\"podIP\":7}}"),
     "{\"metadata\":{\"name\":\"c\",\"namespace\":\"\\u00e9\",\"labels\":{\"app\":1}}}",
     "{\"metadata\":{\"name\":\"d\",\"labels\":{}}}",
+    "{\"spec\":{\"containers\":[{\"name\":\"}\"}],\"restartPolicy\":\"Never\",\"schedulerName\":"
+    "\"s\","
+    "\"serviceAccountName\":\"acc\"},\"status\":{\"nominatedNodeName\":\"m2\"}}",
     "{}",
 };
 
@@ -50,6 +53,10 @@ static const char *const field_selectors[] = {
     "spec.nodeName=m1",
     "status.podIP=7",
     "spec.hostNetwork=true",
+    "spec.restartPolicy=Never",
+    "spec.schedulerName=s",
+    "spec.serviceAccountName=acc",
+    "status.nominatedNodeName=m2",
 };
 
 static void same_answers(struct arena *a, const char *text, const char *labels, const char *fields)
