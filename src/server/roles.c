@@ -126,10 +126,10 @@ int roles_make(struct server *s, struct arena *a, struct err *err)
     int rc = 0;
 
     for (size_t i = 0; i < ELEMS(names) && rc == 0; i++)
-        if (!store_head(server_collection(s, &kind_cluster_role), names[i]))
+        if (object_is_absent(s, &kind_cluster_role, names[i]))
             rc = make_object(s, a, &kind_cluster_role, "", names[i], role_of(a, (enum level)i),
                              err);
-    if (rc == 0 && !store_head(server_collection(s, &kind_cluster_role_binding), owner))
+    if (rc == 0 && object_is_absent(s, &kind_cluster_role_binding, owner))
         rc = make_object(s, a, &kind_cluster_role_binding, "", owner, owners_of(a, owner), err);
     return rc;
 }

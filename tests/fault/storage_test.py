@@ -56,6 +56,15 @@ class Storage(unittest.TestCase):
         self.assertIn(text.encode(), content)
         self.file("muster.db").write_bytes(content.replace(text.encode(), b"#" * len(text)))
 
+    def edit(self, *changes):
+        """Damages rows: SQL that must change something, while the daemon is stopped."""
+        self.daemon.terminate()
+        with contextlib.closing(sqlite3.connect(self.file("muster.db"))) as database:
+            for change in changes:
+                self.assertGreater(database.execute(change).rowcount, 0, change)
+            database.commit()
+        self.daemon.start()
+
     def refused(self):
         """What `muster up` says when it does not start."""
         done = self.daemon.cli("up", "--listen", "127.0.0.1:0", *self.options, timeout=harness.PATIENCE)
@@ -102,6 +111,45 @@ class Damage(Storage):
         self.assertEqual(connection.getresponse().status, 401)
 
 
+    def test_standard_objects_are_withheld_and_not_made_anew(self):
+        role, namespace = "/apis/rbac.authorization.k8s.io/v1/clusterroles/edit", "/api/v1/namespaces/default"
+        merge = {"content_type": "application/merge-patch+json"}
+        self.daemon.call("PATCH", role, {"rules": []}, **merge)
+        uid = self.daemon.call("PATCH", namespace, {"metadata": {"annotations": {"muster.dev/uid": "1234"}}}, **merge)[
+            "metadata"]["uid"]
+        newest = "revision = (SELECT max(revision) FROM writes WHERE collection = '{}' AND key = '{}')"
+        names = {role: ("rbac.authorization.k8s.io/clusterroles", "edit"), namespace: ("/namespaces", "default")}
+        self.edit(*(f"UPDATE writes SET value = replace(value, 'e', 'f') WHERE {newest.format(*name)}"
+                    for name in names.values()))
+        status, text = self.daemon.request("GET", "/readyz/storage")
+        self.assertEqual(status, 500, text)
+        for path, name in names.items():
+            self.assertEqual(self.daemon.request("GET", path)[0], 500, path)
+            self.assertIn(" ".join(name), text.decode())
+        for revision in re.findall(r"revision (\d+)", text.decode())[::-1]:
+            self.daemon.call("DELETE", f"/readyz/storage/{revision}")
+        made = self.daemon.wait_for("/api/v1/namespaces", lambda found: found.get("default"), "the namespace to be made anew")
+        self.assertNotEqual(made["metadata"]["uid"], uid)
+        self.assertTrue(self.daemon.call("GET", role)["rules"])
+
+    def test_an_absurd_revision_is_damage(self):
+        self.put("one", "x")
+        self.put("two", "x")
+        before = int(self.put("three", "x")["metadata"]["resourceVersion"])
+        for revision in (2**63 - 1, -5, 0):
+            self.edit(f"UPDATE writes SET revision = {revision} WHERE key = 'default/two'")
+            self.assertEqual(self.names(), ["one", "three"])
+            self.assertEqual(self.daemon.request("GET", f"{CONFIG_MAPS}/two")[0], 500)
+            self.assertEqual(self.daemon.request("GET", "/readyz/storage")[0], 500)
+            after = int(self.put("three", str(revision), "PUT")["metadata"]["resourceVersion"])
+            self.assertTrue(before < after < before + 100, after)
+        self.daemon.call("DELETE", f"{CONFIG_MAPS}/two")
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(self.names(), ["one", "three"])
+        self.assertEqual(self.daemon.request("GET", "/readyz/storage"), (200, b"ok"))
+
+
 class Rest(Storage):
     def size(self, name):
         return self.file(name).stat().st_size
@@ -136,18 +184,113 @@ class DamagedOwner(Storage):
         owner = self.put("keeper-of-it", "owner")["metadata"]["uid"]
         self.put("owned", "kept", ownerReferences=[
             {"apiVersion": "v1", "kind": "ConfigMap", "name": "keeper-of-it", "uid": owner}])
-        self.daemon.terminate()
-        with contextlib.closing(sqlite3.connect(self.file("muster.db"))) as database:
-            changed = database.execute("UPDATE writes SET key = 'default/keeper-of-xx' WHERE key = 'default/keeper-of-it'")
-            self.assertEqual(changed.rowcount, 1)
-            database.commit()
-        self.daemon.start()
-        for name in ("keeper-of-it", "keeper-of-xx"):
-            self.assertEqual(self.daemon.request("GET", f"{CONFIG_MAPS}/{name}")[0], 500, name)
+        self.edit("UPDATE writes SET key = 'default/keeper-of-xx' WHERE key = 'default/keeper-of-it'")
+        self.assertEqual(self.daemon.request("GET", f"{CONFIG_MAPS}/keeper-of-it")[0], 500)
+        self.collect_orphan()
+        self.assertEqual(self.names(), ["owned"])
+
+    def collect_orphan(self):
         self.put("orphan", "to be collected", ownerReferences=[
             {"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "0-0-0"}])
         self.daemon.wait_for(CONFIG_MAPS, lambda found: "orphan" not in found, "the orphan to be collected")
+
+    def test_an_owner_whose_collection_is_damaged_is_withheld(self):
+        owner = self.put("owner", "owner")["metadata"]["uid"]
+        self.put("owned", "kept", ownerReferences=[{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner}])
+        self.edit("UPDATE writes SET collection = '/configmbps' WHERE key = 'default/owner'")
+        status, text = self.daemon.request("GET", f"{CONFIG_MAPS}/owner")
+        self.assertEqual((status, b"is damaged in the database" in text), (500, True), text)
+        self.collect_orphan()
         self.assertEqual(self.names(), ["owned"])
+
+    def test_nothing_is_collected_while_it_is_not_known_what_is_damaged(self):
+        for damage, known in (("collection = '', key = '', value = ''", ""),
+                              ("key = 'default/ownxx', value = 'garbage'", " of /configmaps")):
+            with self.subTest(damage):
+                owner = self.put("owner", "owner")["metadata"]
+                self.put("owned", "kept", ownerReferences=[
+                    {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["uid"]}])
+                self.edit(f"UPDATE writes SET {damage} WHERE key = 'default/owner'")
+                revision = owner["resourceVersion"]
+                harness.wait_until(lambda: "garbage collection of ConfigMap default/owned: it is not known whether configmaps "
+                                   '\"owner\" exists' in self.daemon.output(), "the collector to have asked")
+                self.assertEqual(self.names(), ["owned"])
+                self.assertEqual(self.daemon.request("GET", f"{CONFIG_MAPS}/owner")[0], 500)
+                status, text = self.daemon.request("GET", "/readyz/storage")
+                self.assertEqual(status, 500)
+                self.assertIn(f"an unknown object{known} at revision {revision}", text.decode())
+                self.assertIn(f"an unknown object{known} is damaged in the database (revision {revision})",
+                              self.daemon.output())
+                events = self.daemon.list("/api/v1/namespaces/default/events")
+                self.assertTrue(any(e["reason"] == "StorageDamaged" and revision in e["message"] for e in events), events)
+                doctor = self.daemon.cli("doctor").stdout
+                self.assertIn(f"kubectl delete --raw /readyz/storage/{revision}", doctor)
+                self.daemon.call("DELETE", f"/readyz/storage/{revision}")
+                self.daemon.wait_for(CONFIG_MAPS, lambda found: "owned" not in found, "what it owned to be collected")
+                self.assertEqual(self.daemon.request("GET", "/readyz/storage"), (200, b"ok"))
+                self.daemon.kill()
+                self.daemon.start()
+                self.assertEqual(self.daemon.request("GET", "/readyz/storage"), (200, b"ok"))
+                self.assertEqual(self.daemon.request("GET", f"{CONFIG_MAPS}/owner")[0], 404)
+        self.daemon.call("DELETE", "/readyz/storage/1", expect=(404,))
+
+
+class DamagedJob(Storage):
+    options = ("--overcommit",)
+
+    def setUp(self):
+        super().setUp()
+        self.daemon.create(harness.job("train", ["sleep", "1000"], replicas=1, grace=1))
+        ((self.pod, pod),) = self.daemon.wait_running("train", 1).items()
+        self.uid = pod["metadata"]["uid"]
+        self.running = self.daemon.main_processes(self.uid)
+        self.assertEqual(len(self.running), 1)
+
+    def wait_said(self, words):
+        """Until the job's status has the words."""
+        return self.daemon.wait_for(harness.JOBS.format(ns="default"),
+                                    lambda jobs: words in json.dumps(jobs["train"]["status"]), f"the job to say {words!r}")
+
+    def newest(self, collection, key):
+        return f"revision = (SELECT max(revision) FROM writes WHERE collection = '{collection}' AND key = '{key}')"
+
+    def remove(self):
+        self.daemon.cli("rm", "train")
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: not pods, "the pod to be gone")
+
+    def test_training_goes_on_without_its_jobs_collection(self):
+        self.edit("DELETE FROM writes WHERE key = 'default/train' AND NOT "
+                  + self.newest("batch.tensorstack.dev/pytorchtrainingjobs", "default/train"),
+                  "UPDATE writes SET collection = 'batch.tensorstack.dev/pytorchtrainingjobt' WHERE key = 'default/train'")
+        self.assertEqual(self.daemon.request("GET", harness.JOBS.format(ns="default") + "/train")[0], 500)
+        harness.wait_until(lambda: f"garbage collection of Pod default/{self.pod}: " in self.daemon.output(),
+                           "the collector to have asked")
+        self.assertEqual(list(self.daemon.pods("train")), [self.pod])
+        self.assertEqual(self.daemon.main_processes(self.uid), self.running)
+        self.daemon.call("DELETE", harness.JOBS.format(ns="default") + "/train")
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: not pods, "the pod to be gone")
+
+    def test_training_goes_on_without_its_pods_row(self):
+        self.edit(f"UPDATE writes SET value = 'garbage' WHERE {self.newest('/pods', f'default/{self.pod}')}")
+        self.wait_said("is damaged in the database")
+        harness.wait_until(lambda: f"{self.pod}: cannot be asked for" in self.daemon.output(), "the node to have asked")
+        self.assertEqual(self.daemon.main_processes(self.uid), self.running)
+        self.daemon.call("DELETE", f"{harness.PODS.format(ns='default')}/{self.pod}")
+        ((_, pod),) = self.daemon.wait_running("train", 1).items()
+        self.assertNotEqual(pod["metadata"]["uid"], self.uid)
+        for pid in self.running:
+            harness.wait_until(lambda: not harness.is_alive(pid), "the old program to be stopped")
+        self.remove()
+
+    def test_a_job_in_a_damaged_namespace_says_why_it_has_no_pods(self):
+        self.edit(f"UPDATE writes SET value = 'garbage' WHERE {self.newest('/namespaces', 'default')}")
+        self.assertEqual(self.daemon.main_processes(self.uid), self.running)
+        self.daemon.call("DELETE", f"{harness.PODS.format(ns='default')}/{self.pod}")
+        self.wait_said('namespaces \\"default\\" is damaged in the database')
+        revision = re.search(r"/namespaces default at revision (\d+)", self.daemon.request("GET", "/readyz/storage")[1].decode())
+        self.daemon.call("DELETE", f"/readyz/storage/{revision[1]}")
+        self.daemon.wait_running("train", 1)
+        self.remove()
 
 
 class Lost(Storage):
