@@ -404,25 +404,71 @@ class FullDisk(Storage):
     def test_a_log_that_ends_on_the_full_disk_says_what_it_lacks(self):
         with tempfile.TemporaryDirectory(prefix="muster-flag-", dir="/tmp") as folder:
             flag = os.path.join(folder, "go")
-            program = f"""import os, sys, time
-while not os.path.exists({flag!r}): time.sleep(0.05)
-for i in range(400):  # each a write of its own, until nothing fits any more
-    os.write(1, b"line %d\\n" % i)
-    time.sleep(0.002)
-sys.exit(7)"""
-            self.daemon.create(harness.job("train", [sys.executable, "-c", program], replicas=1))
+            self.daemon.create(harness.job("train", self.writer(flag, 7), replicas=1))
             (name,) = self.daemon.wait_running("train", 1)
             self.fill_all()
             self.fill()
             pathlib.Path(flag).touch()
             self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: pods[name]["status"]["phase"] == "Failed",
                                  "the pod to end")
-        *lines, last = self.daemon.log(name).splitlines()
+        self.check_marked(name)
+        os.unlink(os.path.join(self.disk, "filler"))
+
+    def writer(self, flag, code):
+        """A program that writes 400 lines once the flag is there; when it is started again it writes none."""
+        return [sys.executable, "-c", f"""import os, sys, time
+while not os.path.exists({flag!r}): time.sleep(0.05)
+for i in range(0 if os.environ.get("AGAIN") and os.path.exists({flag + "-again"!r}) else 400):
+    os.write(1, b"line %d\\n" % i)  # each a write of its own, until nothing fits any more
+    time.sleep(0.002)
+if os.environ.get("AGAIN"):
+    if os.path.exists({flag + "-again"!r}): time.sleep(1000)
+    open({flag + "-again"!r}, "w").close()
+sys.exit({code})"""]
+
+    def check_marked(self, pod, query=""):
+        *lines, last = self.daemon.log(pod, query=query).splitlines()
         lost = re.fullmatch(r"\[muster: (\d+) bytes of this log could not be written here\]", last)
-        self.assertTrue(lost, last)
+        self.assertTrue(lost, (pod, query, last))
         self.assertEqual(int(lost[1]), sum(len(f"line {i}\n") for i in range(400))
                          - sum(len(line) + 1 for line in lines if line.startswith("line ")))
+
+    def test_every_log_that_ends_on_the_full_disk_says_what_it_lacks(self):
+        pods = harness.PODS.format(ns="default")
+        with tempfile.TemporaryDirectory(prefix="muster-flag-", dir="/tmp") as folder:
+            os.chmod(folder, 0o777)
+            flag = os.path.join(folder, "go")
+
+            def container(name, code, **more):
+                return {"name": name, "image": "none", "command": self.writer(flag, code), **more}
+
+            def make(name, policy, containers, **more):
+                self.daemon.call("POST", pods, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
+                    "restartPolicy": policy, "terminationGracePeriodSeconds": 0, "containers": containers, **more}})
+
+            def first_state(pod, which):
+                return pod["status"].get(which, [{}])[0].get("state", {})
+
+            make("several", "Never", [container(name, 7) for name in "abc"])
+            make("init", "Never", [{"name": "main", "image": "none", "command": ["true"]}],
+                 initContainers=[container("first", 0)])
+            make("again", "OnFailure", [container("c", 7, env=[{"name": "AGAIN", "value": "1"}])])
+            self.daemon.wait_for(pods, lambda found: found["several"]["status"]["phase"] == "Running"
+                                 and found["again"]["status"]["phase"] == "Running"
+                                 and "running" in first_state(found["init"], "initContainerStatuses"), "the pods to run")
+            self.fill_all()
+            self.fill()
+            pathlib.Path(flag).touch()
+            self.daemon.wait_for(pods, lambda found: found["several"]["status"]["phase"] == "Failed"
+                                 and "terminated" in first_state(found["init"], "initContainerStatuses")
+                                 and found["again"]["status"]["containerStatuses"][0]["restartCount"] > 0, "them to end")
+            for name in "abc":
+                self.check_marked("several", f"?container={name}")
+            self.check_marked("init", "?container=first")
+            self.check_marked("again", "?previous=true")
         os.unlink(os.path.join(self.disk, "filler"))
+        self.daemon.call("DELETE", f"{pods}/again")
+        self.daemon.wait_for(pods, lambda found: "again" not in found, "the pod to be gone")
 
     def test_what_is_there_may_grow(self):
         self.put("small", "x")
