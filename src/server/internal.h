@@ -39,11 +39,12 @@ struct server {
     struct loop *loop;
     struct store *store;
     struct clock *clock;
-    const struct kind **kinds;             /* built in, then installed; NULL-terminated */
-    struct store_collection **collections; /* parallel to kinds */
-    const struct kind **described;         /* kinds, and others with fields; NULL-terminated */
-    struct buf scratch;                    /* for encoding objects; its memory is kept */
-    int64_t first_revision;                /* ready once this is on disk */
+    const struct kind **kinds;                 /* built in, then installed; NULL-terminated */
+    struct store_collection **collections;     /* parallel to kinds */
+    const struct kind **described;             /* kinds, and others with fields; NULL-terminated */
+    struct buf scratch;                        /* for encoding objects; its memory is kept */
+    int64_t first_revision;                    /* ready once this is on disk */
+    struct store_collection *first_collection; /* whose commit tells */
     struct wait *waits;
 
     struct httpd *httpd; /* front.c */

@@ -51,6 +51,7 @@ int make_object(struct server *s, struct arena *a, const struct kind *k, const c
     json_set_string(a, meta, "uid", uid);
     json_set_string(a, meta, "creationTimestamp", time_format(clock_now_ms(s->clock), now));
     object_set_defaults(a, k, object);
+    s->first_collection = server_collection(s, k);
     return object_write(s, a, k, object_key(a, k, ns, name), object, WRITE_PUT, NULL, NULL, NULL,
                         err);
 }

@@ -282,6 +282,19 @@ class DamagedJob(Storage):
             harness.wait_until(lambda: not harness.is_alive(pid), "the old program to be stopped")
         self.remove()
 
+    def test_training_goes_on_while_it_is_not_known_that_its_pod_is_damaged(self):
+        newest = self.newest("/pods", f"default/{self.pod}")
+        self.edit(f"DELETE FROM writes WHERE key = 'default/{self.pod}' AND collection = '/pods' AND NOT {newest}",
+                  f"UPDATE writes SET key = 'default/x', value = 'garbage' WHERE {newest}")
+        self.wait_said("an unknown object is damaged in the database")
+        harness.wait_until(lambda: f"{self.pod}: cannot be asked for" in self.daemon.output(), "the node to have asked")
+        self.assertEqual(self.daemon.main_processes(self.uid), self.running)
+        revision = re.search(r"at revision (\d+)", self.daemon.request("GET", "/readyz/storage")[1].decode())[1]
+        self.daemon.call("DELETE", f"/readyz/storage/{revision}")
+        ((_, pod),) = self.daemon.wait_running("train", 1).items()
+        self.assertNotEqual(pod["metadata"]["uid"], self.uid)
+        self.remove()
+
     def test_a_job_in_a_damaged_namespace_says_why_it_has_no_pods(self):
         self.edit(f"UPDATE writes SET value = 'garbage' WHERE {self.newest('/namespaces', 'default')}")
         self.assertEqual(self.daemon.main_processes(self.uid), self.running)
