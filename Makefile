@@ -9,6 +9,7 @@
 #   make check      what one runs while working: three minutes
 #   make tsan       what has threads under ThreadSanitizer
 #   make promises   the ten of docs/reliability.md with their figures; make promise-6: one; LEVEL=full: at full length
+#   make test-cluster      against a real Kubernetes control plane, built from Go modules; LEVEL=ci: the part that CI runs
 #   make test-upstream     client-go and controller-runtime, built from Go modules, against `muster up`
 #   make install    below $(DESTDIR)$(PREFIX), with man pages, completion and systemd units
 #   make tarball deb wheel   packages into build/package: any Linux with glibc 2.34, Debian and Ubuntu, Python
@@ -229,12 +230,18 @@ tsan:
 	    { cat $(B)/tsan/out; echo "tsan: $$t failed"; exit 1; }; echo "tsan: $$t: clean"; done
 
 # The controllers on a real Kubernetes control plane, built once from Go modules into a folder that a new checkout finds again.
+# LEVEL=ci: what fits into an hour with `make test`, and the programs that it needs.
 export MUSTER_KUBE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/muster/kube
+KUBE_ci = etcd kube-apiserver kube-controller-manager kube-scheduler metrics-server helm servicemonitors.yaml
+.PHONY: kube
+kube:
+	@tools/setup.sh cluster
+	@nice tests/cluster/build-kube $(MUSTER_KUBE) $(KUBE_$(LEVEL))
 test-cluster:
-	@tools/setup.sh test cluster image
+	@tools/setup.sh test cluster $(if $(filter ci,$(LEVEL)),,image)
 	@$(MAKE) -j2 all
-	@nice tests/cluster/build-kube $(MUSTER_KUBE)
-	@CLUSTER=1 tests/run.sh
+	@nice tests/cluster/build-kube $(MUSTER_KUBE) $(KUBE_$(LEVEL))
+	@CLUSTER=$(or $(LEVEL),1) tests/run.sh
 
 # Kubernetes' own Go libraries as clients of `muster up`. Needs Go; the first build of the modules takes minutes.
 test-upstream: $(B)/muster $(B)/upstream/convert

@@ -4,6 +4,10 @@
 Jobs of four replicas are posted over four connections; a watch tells when all pods are there. Each operator is a fresh
 process for each size, and what the one before made is deleted first. Training-operator runs with its limits lifted (as it
 comes it asks 20 times a second) and without its webhook, which would cost it. Requests are those of the audit log.
+
+On a machine without a network, with what `make bench-cluster` left in ~/.cache/muster/kube on another:
+    MUSTER_KUBE=DIR MUSTER_BIN=muster MUSTER_KUBECTL=kubectl bench/operator_bench.py
+DIR holds etcd, kube-apiserver, training-operator and training-operator-crds; of Debian it needs python3 and openssl.
 """
 import argparse
 import base64

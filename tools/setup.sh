@@ -26,7 +26,7 @@ build_packages=(gcc libc6-dev make pkg-config libuv1-dev libgnutls28-dev
 command -v npm >/dev/null || build_packages+=(nodejs npm)
 demo_packages=(python3 python3-numpy python3-torch dataset-fashion-mnist)
 test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq openssl procps python3-minimal python3-pip python3-yaml
-               openmpi-bin libopenmpi-dev python3-mpi4py chromium fonts-noto-cjk zsh fish man-db mkdocs)
+               openmpi-bin libopenmpi-dev python3-mpi4py openssh-client openssh-server chromium fonts-noto-cjk zsh fish man-db mkdocs)
 # What Horovod is built with, and what it imports.
 horovod_packages=(cmake g++ make libtorch-dev pybind11-dev python3-dev python3-setuptools python3-wheel
                   python3-cffi python3-cloudpickle python3-packaging python3-psutil python3-yaml)
@@ -245,8 +245,10 @@ phase() {
 
 [ $# -gt 0 ] || usage
 for what in "$@"; do
-    case $what in build|demo|test|lint|bench|image|cluster) ;; *) usage ;; esac
+    case $what in build|demo|test|lint|docs|bench|image|cluster) ;; *) usage ;; esac
 done
 mkdir -p build
+exec 9>build/setup.lock
+flock 9 # apt's lists are one program's at a time
 : >"$log"
 for what in "$@"; do phase "$what"; done

@@ -724,6 +724,12 @@ test("a refusal is told by its reason, in the reader's language", () => {
   );
   assert.equal(refusalText(refused("AlreadyExists", mnist), "en"), "as the server said it");
   assert.equal(refusalText(refused("Unheard"), "zh"), "as the server said it");
+  const status = { kind: "Status", details: { kind: "queues" } };
+  for (const [method, said] of [
+    ["GET", "没有查看队列的权限，请联系管理员"],
+    ["DELETE", "没有删除队列的权限，请联系管理员"],
+  ])
+    assert.equal(refusalText(new Failure("", 403, "Forbidden", status, method), "zh"), said);
   const causes = [
     { field: "metadata.name", reason: "FieldValueInvalid", message: "must be lower case" },
     { field: "spec", reason: "FieldValueRequired", message: "Required value" },

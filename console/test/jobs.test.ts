@@ -7,7 +7,8 @@ import { exitWord, firstEnding, tipFor } from "../src/lib/failure.ts";
 import { choose, offers, readChoice, sortedBy, toggled, type ListName } from "../src/lib/filter.ts";
 import { allows } from "../src/data/rights.ts";
 import { COLUMNS, fitting, nameWidth, tableWidth } from "../src/pages/jobs/columns.ts";
-import { entriesOf } from "../src/lib/queues.ts";
+import { entriesOf, groupsOfOne, type Entry } from "../src/lib/queues.ts";
+import { placeUnsaid } from "../src/lib/waiting.ts";
 import { timeLineOf } from "../src/lib/timeline.ts";
 import {
   extendedResources,
@@ -58,6 +59,16 @@ function replicas(type: string, count: number, cpu: [string, string], memory: [s
     },
   };
 }
+
+test("a place in line is told once", () => {
+  const at = (place: number, message: string) => placeUnsaid({ place, message });
+  assert.equal(at(2, 'waiting for its turn: number 2 in line behind job "a"'), "");
+  assert.equal(at(3, "waiting for 1 pod to stop; number 3 in line"), "");
+  assert.equal(at(21, "waiting for its turn: more than 20 are in line before it"), "");
+  assert.equal(at(1, "waiting for resources: needs 2 CPU, 1 of 2 CPU is free"), "1");
+  assert.equal(at(2, "waiting for resources: what is free is kept for others before it in line"), "2"); // prettier-ignore
+  assert.equal(placeUnsaid({}), "");
+});
 
 test("quantities", () => {
   assert.equal(parseQuantity("250m"), 0.25);
@@ -373,6 +384,30 @@ test("what can never start has no place in line, and the others have theirs", ()
       ["never-2", ""],
     ],
   );
+});
+
+test("a pod in a queue by itself is a group of one", () => {
+  const pod = (name: string, more: Pick<Pod, "spec" | "status">): Pod => ({
+    metadata: {
+      name,
+      uid: name,
+      creationTimestamp: "2026-01-01T00:00:00Z",
+      labels: { "scheduler.tensorstack.dev/queue": "f" },
+    },
+    ...more,
+  });
+  const conditions = [{ type: "PodScheduled", status: "False", message: "no room" }];
+  const { running, waiting } = entriesOf(
+    groupsOfOne([
+      pod("lonely", { status: { phase: "Pending", conditions } }),
+      pod("runs", { spec: { containers: [], nodeName: "n" }, status: { phase: "Running" } }),
+      pod("over", { spec: { containers: [], nodeName: "n" }, status: { phase: "Succeeded" } }),
+    ]),
+    "f",
+  );
+  const told = (one: Entry): string[] => [one.group.metadata.name, one.group.status?.message ?? ""];
+  assert.deepEqual(waiting.map(told), [["lonely", "no room"]]);
+  assert.deepEqual(running.map(told), [["runs", ""]]);
 });
 
 test("that a job did not fit is no warning once it runs", () => {

@@ -227,6 +227,8 @@ test("colours become spans, everything else of a terminal goes", () => {
     "abc",
   );
   assert.equal(spansOf("\x1b[38;5;196mx")[0]?.classes, "fg-bright-red");
+  const shown = spansOf("a\x9b2J\u202eevil\u2069").map((one) => one.text);
+  assert.equal(shown.join(""), "a2Jevil", "shown as it is");
   assert.equal(spansOf("\x1b[38;2;0;255;0mx")[0]?.classes, "fg-bright-green");
   assert.equal(spansOf("<script>\x1b[31m<b>")[1]?.text, "<b>", "markup stays text");
 });

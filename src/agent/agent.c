@@ -438,7 +438,7 @@ static int start_samples(struct agent *a, struct err *err)
     return a->samples && a->disk_limits ? 0 : err_set(err, ERR_INTERNAL, "out of memory");
 }
 
-static int start_clients(struct agent *a, struct err *err)
+static int start_clients(struct agent *a, const struct agent_options *o, struct err *err)
 {
     struct node_options node = {.transport = a->transport,
                                 .clock = a->clock,
@@ -446,7 +446,9 @@ static int start_clients(struct agent *a, struct err *err)
                                 .door_host = a->door_host,
                                 .door_ca_pem = a->door_ca_pem,
                                 .door_port = a->door_port,
-                                .machine = &a->machine};
+                                .machine = &a->machine,
+                                .labels = o->labels,
+                                .taints = o->taints};
     struct cache_options pods = {.transport = a->transport,
                                  .clock = a->clock,
                                  .kind = &kind_pod,
@@ -492,7 +494,7 @@ struct agent *agent_new(const struct agent_options *options, struct err *err)
     if (rc == 0)
         rc = open_volumes(a, options, err);
     if (rc == 0)
-        rc = start_clients(a, err);
+        rc = start_clients(a, options, err);
     if (rc == 0)
         rc = start_samples(a, err);
     if (rc != 0) {

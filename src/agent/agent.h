@@ -18,7 +18,8 @@ struct agent_options {
     const char *const *volumes; /* claims and their folders (claims.h), or NULL */
     /* The server may be a cluster's, with its own claims and volumes: ask it. */
     bool asks_server;
-    const char *node_name;           /* NULL: the host's name */
+    const char *node_name;              /* NULL: the host's name */
+    const struct json *labels, *taints; /* of its Node (agent/node.h); they outlive the agent */
     const char *program;             /* run as `program supervise <folder>`; NULL: this program */
     const char *small_program;       /* a smaller build of it, tried first; may be NULL */
     int64_t cpu_milli, memory_bytes; /* available to pods; 0: all of the machine's */

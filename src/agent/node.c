@@ -51,7 +51,7 @@ static const struct {
     {"Ready", "True", "MusterReady", "muster runs pods on this machine"},
 };
 
-/* As created; without status. */
+/* Without spec and status. */
 static struct json *make_object(struct arena *a, const struct node_options *o)
 {
     struct json *v = json_new_object(a), *meta, *labels, *annotations;
@@ -61,6 +61,8 @@ static struct json *make_object(struct arena *a, const struct node_options *o)
     meta = json_make_object(a, v, "metadata");
     json_set_string(a, meta, "name", o->name);
     labels = json_make_object(a, meta, "labels");
+    json_each (label, o->labels)
+        json_set_string(a, labels, label->key, json_string(label, ""));
     json_set_string(a, labels, "kubernetes.io/hostname", o->name);
     json_set_string(a, labels, "kubernetes.io/os", "linux");
     json_set_string(a, labels, "kubernetes.io/arch", o->machine->arch);
@@ -327,10 +329,16 @@ static void begin(void *arg)
     struct arena a = ARENA_INIT(NODE_ARENA_LIMIT_BYTES);
 
     n->timer = NULL;
-    if (n->exists)
+    if (n->exists) {
         send_status(n);
-    else
-        client_create(n->o.transport, &kind_node, make_object(&a, &n->o), on_created, n);
+    } else {
+        struct json *node = make_object(&a, &n->o);
+
+        if (n->o.taints)
+            (void)json_set(&a, json_make_object(&a, node, "spec"), "taints",
+                           json_clone(&a, n->o.taints));
+        client_create(n->o.transport, &kind_node, node, on_created, n);
+    }
     arena_release(&a);
 }
 

@@ -16,9 +16,11 @@ struct node_options {
     const char *door_host, *door_ca_pem; /* as in agent.h */
     unsigned door_port;
     const struct machine *machine;
+    const struct json *labels, *taints; /* of the Node, besides ours; taints only when it is
+                                         * created, as nodes may not change them. NULL: none */
 };
 
-/* Strings and machine belong to the caller and must outlive it. */
+/* Strings, JSON and machine belong to the caller and must outlive it. */
 struct node_keeper *node_keeper_new(const struct node_options *options) must_check;
 void node_keeper_free(struct node_keeper *n); /* NULL-safe */
 

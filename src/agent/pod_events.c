@@ -2,10 +2,12 @@
 #include "agent/pod_events.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "api/object.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "base/utf8.h"
 #include "client/client.h"
 #include "loop/random.h"
 
@@ -35,6 +37,7 @@ static const char *new_name(struct arena *a, const struct json *pod)
 static struct json *make_event(struct arena *a, const struct pod_event *e)
 {
     struct json *v = json_new_object(a), *meta, *source;
+    const char *message;
     char now[TIME_TEXT_SIZE];
 
     (void)time_format(e->now_ms, now);
@@ -46,7 +49,8 @@ static struct json *make_event(struct arena *a, const struct pod_event *e)
     (void)json_set(a, v, "involvedObject", involved(a, e->about));
     json_set_string(a, v, "type", e->type);
     json_set_string(a, v, "reason", e->reason);
-    json_set_string(a, v, "message", e->message);
+    message = e->message ? utf8_without_controls(a, e->message, strlen(e->message)) : NULL;
+    json_set_string(a, v, "message", message ? message : "");
     source = json_make_object(a, v, "source");
     json_set_string(a, source, "component", e->component);
     json_set_string(a, source, "host", e->host);

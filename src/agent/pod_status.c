@@ -10,6 +10,7 @@
 #include "agent/pod_probes.h"
 #include "api/object.h"
 #include "base/timefmt.h"
+#include "base/utf8.h"
 #include "core/pod_state.h"
 
 enum phase { PENDING, RUNNING, SUCCEEDED, FAILED };
@@ -21,6 +22,13 @@ struct summary {
     enum phase phase;
     bool initialized, all_ready, by_itself;
 };
+
+/* It may quote what the pod's author or program wrote. */
+static void set_message(struct arena *a, struct json *v, const char *text)
+{
+    text = text ? utf8_without_controls(a, text, strlen(text)) : NULL;
+    json_set_string(a, v, "message", text ? text : "");
+}
 
 static const struct container_state *state_of(const struct pod_run *run, const char *name)
 {
@@ -111,7 +119,7 @@ static struct json *terminated_of(struct arena *a, const struct json *pod,
         json_set_int(a, v, "signal", c->signal);
     json_set_string(a, v, "reason", c->reason);
     if (c->message && *c->message)
-        json_set_string(a, v, "message", c->message);
+        set_message(a, v, c->message);
     set_time(a, v, "startedAt", c->started_ms);
     set_time(a, v, "finishedAt", c->finished_ms);
     if (c->pid)
@@ -133,7 +141,7 @@ static struct json *container_state_of(struct arena *a, const struct json *pod,
         inner = json_set(a, v, "waiting", json_new_object(a));
         if (c && c->reason && *c->reason) {
             json_set_string(a, inner, "reason", c->reason);
-            json_set_string(a, inner, "message", c->message);
+            set_message(a, inner, c->message);
         } else {
             json_set_string(a, inner, "reason",
                             initialized ? "ContainerCreating" : "PodInitializing");
@@ -294,7 +302,7 @@ static struct json *wanted_status(struct arena *a, const struct json *pod,
         set_time(a, v, "startTime", start_time(run, now_ms));
     if (failure && !failure->waiting) {
         json_set_string(a, v, "reason", failure->reason);
-        json_set_string(a, v, "message", failure->message);
+        set_message(a, v, failure->message);
     }
     return v;
 }
@@ -314,7 +322,7 @@ struct json *pod_status_eviction(struct arena *a, const struct json *pod,
     struct json *patch = new_patch(a, pod), *status = json_make_object(a, patch, "status");
 
     json_set_string(a, status, "reason", failure->reason);
-    json_set_string(a, status, "message", failure->message);
+    set_message(a, status, failure->message);
     return patch;
 }
 

@@ -12,6 +12,9 @@
 /* Suffix of the names of its pod, account and binding. */
 #define NOTEBOOK_SUFFIX "-nb"
 #define NOTEBOOK_SERVICE_PREFIX "managed-notebook-http-"
+#define NOTEBOOK_SSH_SERVICE_PREFIX "managed-notebook-ssh-"
+#define NOTEBOOK_SSH_USER "t9kuser" /* of whatever number */
+#define NOTEBOOK_SSH_SECRETS_LIMIT 16
 #define NOTEBOOK_NAME_LIMIT 41 /* 63 less its Service's prefix */
 
 /* The container of that name, or NULL. */

@@ -41,4 +41,22 @@ void protobuf_write_event(struct buf *out, struct arena *scratch, const char *ty
 struct json *protobuf_parse_event(struct arena *a, const struct kind *k, const char *data,
                                   size_t len, struct err *err) must_check;
 
+/* struct field's inside: a message in a message. */
+#define PROTOBUF_INSIDE(outer, inner) ((outer) | (inner) << 8)
+
+static inline unsigned protobuf_inside_bits(unsigned inside)
+{
+    return !inside ? 0 : inside < 256 ? 8 : 16;
+}
+
+/* The next message on the way from inside to the field's; 0: that is not below. */
+static inline unsigned protobuf_inside_next(const struct field *f, unsigned inside)
+{
+    unsigned bits = protobuf_inside_bits(inside), mask = (1u << bits) - 1;
+
+    if (f->inside == inside || (f->inside & mask) != inside)
+        return 0;
+    return inside | (((unsigned)f->inside >> bits & 0xff) << bits);
+}
+
 #endif

@@ -11,6 +11,8 @@ int quantity_value(const char *text, int64_t *ret) must_check; /* whole units: b
 /* Of a JSON string or number; `otherwise` when absent or malformed. */
 int64_t quantity_json_milli(const struct json *v, int64_t otherwise);
 int64_t quantity_json_value(const struct json *v, int64_t otherwise);
+/* As it was written: numbers need not be quoted. */
+const char *quantity_json_text(struct arena *a, const struct json *v);
 
 #define QUANTITY_TEXT_SIZE 32
 const char *quantity_format_milli(int64_t milli, char out[QUANTITY_TEXT_SIZE]); /* 250m, 2, 1500m */

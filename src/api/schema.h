@@ -8,8 +8,10 @@
 struct json *schema_of_kind(struct arena *a, const struct kind *k);
 /* The CustomResourceDefinition of a custom kind. */
 struct json *schema_crd(struct arena *a, const struct kind *k);
-/* /openapi/v2 as protobuf (gnostic): definitions and patch operations of all kinds. */
-void schema_openapi_v2(const struct kind *const *all, struct buf *out);
+/* /openapi/v2: definitions and patch operations of all kinds; and the same as protobuf (gnostic).
+ */
+struct json *schema_openapi_v2(struct arena *a, const struct kind *const *all);
+void schema_openapi_v2_encode(const struct json *document, struct buf *out);
 /* /openapi/v3/{api/v1, apis/G/V}: the document of one group-version; NULL when it is not served. */
 struct json *schema_openapi_v3(struct arena *a, const struct kind *const *all, const char *group,
                                const char *version);
@@ -32,6 +34,10 @@ struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_st
 struct json *schema_of_metadata(struct arena *a, enum schema_style style);
 /* "io.k8s.api.core.v1.Pod", "dev.tensorstack.batch.v1beta1.PyTorchTrainingJob". */
 const char *schema_definition_name(struct arena *a, const struct kind *k);
+void schema_add_info(struct arena *a, struct json *document);
+/* The kind's patch operation and its schema. */
+void schema_add_kind(struct arena *a, struct json *paths, struct json *schemas,
+                     const struct kind *k, enum schema_style style);
 /* {"group":..., "version":..., "kind":...} */
 struct json *schema_group_version_kind(struct arena *a, const struct kind *k);
 

@@ -8,8 +8,9 @@
 
 #include "base/reserve.h"
 
-#define FIRST_BLOCK_BYTES 1024u /* many hold a name or two for as long as a watch or pod is there  \
-                                 */
+#define FIRST_BLOCK_BYTES                                                                          \
+    1024u /* many hold a name or two for as long as a watch or pod is there                        \
+           */
 #define SECOND_BLOCK_BYTES 4096u
 #define LARGEST_BLOCK_BYTES (128u * 1024u) /* none that malloc asks the kernel for, each time */
 #define ALIGNMENT 16u

@@ -353,6 +353,7 @@ struct json *json_clone(struct arena *a, const struct json *v)
     if (!copy)
         return NULL;
     copy->line = v->line;
+    copy->owners = v->owners;
     switch ((enum json_type)v->type) {
     case JSON_NULL:
     case JSON_BOOL:

@@ -32,8 +32,9 @@ struct json {
     } u;
     uint32_t len; /* bytes of text, or children of an array or object */
     uint32_t key_len;
-    uint32_t line; /* in the source, 1-based; 0 when built by us */
-    uint8_t type;  /* enum json_type */
+    uint32_t line;   /* in the source, 1-based; 0 when built by us */
+    uint16_t owners; /* bits, for api/managed.h; copied, not compared */
+    uint8_t type;    /* enum json_type */
 };
 
 #define JSON_DEPTH_LIMIT 128

@@ -72,26 +72,6 @@ static bool hex4(struct parser *ps, unsigned *ret)
     return true;
 }
 
-static char *put_utf8(char *to, unsigned cp)
-{
-    if (cp < 0x80) {
-        *to++ = (char)cp;
-    } else if (cp < 0x800) {
-        *to++ = (char)(0xc0 | cp >> 6);
-        *to++ = (char)(0x80 | (cp & 0x3f));
-    } else if (cp < 0x10000) {
-        *to++ = (char)(0xe0 | cp >> 12);
-        *to++ = (char)(0x80 | (cp >> 6 & 0x3f));
-        *to++ = (char)(0x80 | (cp & 0x3f));
-    } else {
-        *to++ = (char)(0xf0 | cp >> 18);
-        *to++ = (char)(0x80 | (cp >> 12 & 0x3f));
-        *to++ = (char)(0x80 | (cp >> 6 & 0x3f));
-        *to++ = (char)(0x80 | (cp & 0x3f));
-    }
-    return to;
-}
-
 /* A lone surrogate becomes U+FFFD, as in Go's encoding/json. */
 static bool unicode_escape(struct parser *ps, char **to)
 {
@@ -113,7 +93,7 @@ static bool unicode_escape(struct parser *ps, char **to)
     }
     if (cp >= 0xd800 && cp < 0xe000)
         cp = 0xfffd;
-    *to = put_utf8(*to, cp);
+    *to = utf8_put(*to, cp);
     return true;
 }
 

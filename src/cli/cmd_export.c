@@ -78,6 +78,7 @@ static struct json *shown(struct arena *a, const struct json *object)
 
     if (annotations)
         json_remove(annotations, "kubectl.kubernetes.io/last-applied-configuration");
+    json_remove(json_get_mut(copy, "metadata"), "managedFields");
     hide_secrets(a, copy);
     return copy;
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/object.h"
 #include "base/log.h"
 #include "cli/common_options.h"
 #include "cli/home.h"
@@ -23,11 +24,13 @@
 struct node_options {
     const char *kubeconfig, *dir, *node_name, *listen;
     struct node_limits_text limits;
+    struct option_list label_texts, taint_texts;
     bool verbose;
     const char *folder, *pod_root; /* from dir */
     struct key_pair authority;
     const char *host; /* from listen, without brackets */
     struct node_limits parsed;
+    struct json *labels, *taints;
 };
 
 struct clients {
@@ -55,6 +58,11 @@ static const struct option_spec options[] = {
         "where to serve logs, exec and so on like a kubelet, reachable for others (default "
         "127.0.0.1:0; port 0 picks a free one)"),
     OPTIONS_NODE_LIMITS(struct node_options),
+    OPTION_OF(OPTION_LIST, struct node_options, label_texts, "label", "KEY=VALUE",
+              "a label of the Node; repeated"),
+    OPTION_OF(
+        OPTION_LIST, struct node_options, taint_texts, "taint", "KEY[=VALUE]:EFFECT",
+        "a taint the Node registers with, to keep pods away that do not tolerate it; repeated"),
     OPTION_VERBOSE(struct node_options),
     {0},
 };
@@ -179,6 +187,8 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
                                 .gpu_shares = o->parsed.gpu_shares,
                                 .shared_gpus = o->parsed.some_gpus_shared ? &o->parsed.shared_gpus
                                                                           : NULL,
+                                .labels = o->labels,
+                                .taints = o->taints,
                                 .small_program = supervisor_image_path(),
                                 .server = server->server,
                                 .ca_pem = server->reach.ca_pem};
@@ -240,6 +250,72 @@ static int read_host(struct arena *a, struct node_options *o, struct err *err)
     return 0;
 }
 
+/* Splits "KEY=VALUE"; value "" without one. */
+static int split_label(struct arena *a, const char *option, const char *text, const char **ret_key,
+                       const char **ret_value, struct err *err)
+{
+    const char *equals = strchrnul(text, '='), *problem;
+
+    *ret_key = arena_strndup(a, text, (size_t)(equals - text));
+    *ret_value = *equals ? equals + 1 : equals;
+    if (!*ret_key)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    problem = label_key_problem(*ret_key);
+    if (!problem)
+        problem = label_value_problem(*ret_value);
+    return problem ? err_set(err, ERR_BAD_REQUEST, "--%s %s: %s", option, text, problem) : 0;
+}
+
+static int read_label(struct arena *a, const char *text, struct json *labels, struct err *err)
+{
+    const char *key, *value;
+
+    if (split_label(a, "label", text, &key, &value, err) < 0)
+        return -EINVAL;
+    if (!strchr(text, '='))
+        return err_set(err, ERR_BAD_REQUEST, "--label %s: it is KEY=VALUE", text);
+    if (strncmp(key, "kubernetes.io/", 14) == 0 || strncmp(key, "nvidia.com/", 11) == 0)
+        return err_set(err, ERR_BAD_REQUEST, "--label %s: muster sets labels of that domain itself",
+                       text);
+    json_set_string(a, labels, key, value);
+    return 0;
+}
+
+static int read_taint(struct arena *a, const char *text, struct json *taints, struct err *err)
+{
+    static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
+    const char *colon = strrchr(text, ':'), *key, *value;
+    const char *name = colon ? arena_strndup(a, text, (size_t)(colon - text)) : NULL;
+    struct json *taint = json_append(taints, json_new_object(a));
+
+    for (size_t i = 0; name && i < ELEMS(effects); i++)
+        if (strcmp(colon + 1, effects[i]) == 0) {
+            if (split_label(a, "taint", name, &key, &value, err) < 0)
+                return -EINVAL;
+            json_set_string(a, taint, "key", key);
+            json_set_string(a, taint, "value", value);
+            json_set_string(a, taint, "effect", effects[i]);
+            return 0;
+        }
+    return err_set(err, ERR_BAD_REQUEST,
+                   "--taint %s: it is KEY[=VALUE]:EFFECT, the effect NoSchedule, PreferNoSchedule "
+                   "or NoExecute",
+                   text);
+}
+
+static int read_marks(struct arena *a, struct node_options *o, struct err *err)
+{
+    int rc = 0;
+
+    o->labels = json_new_object(a);
+    o->taints = o->taint_texts.len ? json_new_array(a) : NULL;
+    for (size_t i = 0; rc == 0 && i < o->label_texts.len; i++)
+        rc = read_label(a, o->label_texts.items[i], o->labels, err);
+    for (size_t i = 0; rc == 0 && i < o->taint_texts.len; i++)
+        rc = read_taint(a, o->taint_texts.items[i], o->taints, err);
+    return rc;
+}
+
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {
     struct node_options o = *(const struct node_options *)values;
@@ -254,6 +330,8 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     (void)args;
     if (node_limits_parse(cli, &o.limits, &o.parsed) != 0)
         return EXIT_USAGE;
+    if (read_marks(&cli->arena, &o, &err) < 0)
+        return command_fail(cli, &err);
     if (home_locate(&cli->arena, o.dir, &home, &err) || home_create(&home, &err) ||
         home_authority(&cli->arena, &home, time(NULL), &o.authority, &err) ||
         read_host(&cli->arena, &o, &err))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "api/quantity.h"
 #include "base/timefmt.h"
 #include "cli/columns.h"
 #include "cli/output.h"
@@ -217,7 +218,7 @@ static const char *map_text(struct arena *a, const struct json *map)
 
     json_each (m, map)
         text = arena_printf(a, "%s%s%s=%s", text ? text : "", text && *text ? "," : "", m->key,
-                            json_string(m, ""));
+                            quantity_json_text(a, m));
     return text && *text ? text : "-";
 }
 

@@ -42,13 +42,19 @@ const char *job_table_queue(const struct json *job)
     return ours ? json_get_string(ours, "queue", DEFAULT_QUEUE) : NULL;
 }
 
+/* 0: in no line. */
+static int64_t place_of(const struct json *job)
+{
+    return json_int(json_at(job, "status", "place"), 0);
+}
+
 /* "night #2": in the queue night, and second in the line of all queues; the first has no number. */
 static void add_queue(struct columns *c, const struct json *job)
 {
     const char *queue = job_table_queue(job);
-    int64_t place = json_int(json_at(job, "status", "place"), 0);
+    int64_t place = place_of(job);
 
-    queue = queue || place < 2 ? queue : DEFAULT_QUEUE;
+    queue = queue || place < 1 ? queue : DEFAULT_QUEUE;
     if (place > PLACES_TOLD)
         columns_addf(c, "%s #>%d", queue, PLACES_TOLD);
     else if (place > 1)
@@ -113,7 +119,7 @@ void job_table_write(struct arena *a, const struct json *list, int64_t now_ms, s
 
     json_each (job, json_get(list, "items")) {
         shape.progress = shape.progress || json_at(job, "status", "progress");
-        shape.queue = shape.queue || job_table_queue(job);
+        shape.queue = shape.queue || job_table_queue(job) || place_of(job) > 0;
         json_each (label, object_labels(job))
             shape.tags |= shape.wide && strncmp(label->key, TAG_PREFIX, strlen(TAG_PREFIX)) == 0;
         shape.note |= shape.wide && object_annotation(job, ANNOTATION_NOTE);

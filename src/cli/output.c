@@ -111,22 +111,34 @@ static int write_paths(struct buf *out, const char *text, const struct json *lis
     return r;
 }
 
+/* Who set which field is longer than the object, and for machines. */
+static const struct json *without_managers(struct arena *a, const struct json *list)
+{
+    struct json *copy = json_clone(a, list);
+
+    for (struct json *item = json_first_mut(json_get_mut(copy, "items")); item; item = item->next)
+        json_remove(json_get_mut(item, "metadata"), "managedFields");
+    return copy ? copy : list;
+}
+
 int output_list(const char *format, const struct json *list, struct err *err)
 {
     static const char jsonpath[] = "jsonpath=";
     struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    struct arena a = ARENA_INIT(CLI_TEXT_LIMIT_BYTES);
     int r = 1;
 
     if (strcmp(format, "json") == 0)
-        json_write_pretty(&out, list);
+        json_write_pretty(&out, without_managers(&a, list));
     else if (strcmp(format, "yaml") == 0)
-        yaml_write(&out, list);
+        yaml_write(&out, without_managers(&a, list));
     else if (strcmp(format, "name") == 0)
         write_names(&out, list);
     else if (strncmp(format, jsonpath, strlen(jsonpath)) == 0)
         r = write_paths(&out, format + strlen(jsonpath), list, err);
     else
         r = 0;
+    arena_release(&a);
     output_text(&out);
     buf_release(&out);
     return r;

@@ -444,6 +444,9 @@ const struct words_pair words_chinese[] = {
      "127.0.0.1:0; port 0 picks a free one)",
      "像 kubelet 一样提供日志、exec 等的地址，须能被其他机器访问（默认 127.0.0.1:0；端口 0 "
      "表示任选空闲端口）"},
+    {"a label of the Node; repeated", "Node 的标签；可重复"},
+    {"a taint the Node registers with, to keep pods away that do not tolerate it; repeated",
+     "Node 注册时带的污点，不容忍它的 Pod 不会被放置到此；可重复"},
     {"only jobs with these labels: team=nlp; tag.muster.dev/NAME for a tag",
      "只列出带有这些标签的任务：team=nlp；用 tag.muster.dev/NAME 表示标记"},
     {"where to serve (default 127.0.0.1:7447, or a free port if that is taken; port 0 picks a free "

@@ -6,9 +6,10 @@
  *
  * Parsed, an object takes some five times its text, and most of those that a cache has are of jobs
  * that ended long ago. So only some stay parsed (cache_options.ready_objects), in a line: one that
- * comes to its front without having been asked for since is left as a text, shrunk. That too is
- * done between two turns. The text is the one the store has, and other caches: base/shrink.h keeps
- * equal texts once. So an object that is not ready costs a cache its entry alone.
+ * comes to its front without having been asked for since, or was not for a minute or two, is left
+ * as a text, shrunk. That too is done between two turns. The text is the one the store has, and
+ * other caches: base/shrink.h keeps equal texts once. So an object that is not ready costs a cache
+ * its entry alone.
  */
 #include "client/cache.h"
 
@@ -28,6 +29,7 @@
 #define LISTS_MASK 0x7fffffffu
 #define FEWEST_OWNED_BUCKETS 64u
 #define UNDEAD_MS 1000
+#define REST_MS (60 * 1000)
 
 /* Shared by all caches: hundreds of names in thousands of objects. */
 static struct json_words words;
@@ -63,6 +65,7 @@ struct line {
     size_t len, limit;
     struct shrinker shrinker;
     struct arena scratch;
+    struct clock_timer *rest; /* runs while there are any */
 };
 
 struct cache {
@@ -162,8 +165,12 @@ static struct json *pack(struct cache *c, const struct json *object)
 
 /* --- parsed entries --- */
 
+static void on_rest(void *arg);
+
 static void line_join(struct line *l, struct entry *e)
 {
+    if (!l->rest) /* without memory for it they just stay until there are too many */
+        l->rest = clock_start(l->cache->clock, REST_MS, on_rest, l);
     e->next = NULL;
     e->at = l->end;
     *l->end = e;
@@ -197,22 +204,36 @@ static bool keep_text(struct line *l, struct entry *e)
     return text_of(e);
 }
 
+/* It goes to the end if it was asked for, and out of the line otherwise. */
+static void pass_first(struct line *l)
+{
+    struct entry *e = l->first;
+    bool stays = e->asked_for;
+
+    line_leave(l, e);
+    e->asked_for = false;
+    if (stays || !keep_text(l, e)) {
+        line_join(l, e);
+        return;
+    }
+    free(e->object);
+    e->object = NULL;
+}
+
 static void shorten(struct line *l)
 {
     /* Twice around: of many used in one turn not all can stay. */
-    for (size_t n = 2 * l->len; n > 0 && l->len > l->limit; n--) {
-        struct entry *e = l->first;
-        bool stays = e->asked_for;
+    for (size_t n = 2 * l->len; n > 0 && l->len > l->limit; n--)
+        pass_first(l);
+}
 
-        line_leave(l, e);
-        e->asked_for = false;
-        if (stays || !keep_text(l, e)) {
-            line_join(l, e);
-            continue;
-        }
-        free(e->object);
-        e->object = NULL;
-    }
+static void on_rest(void *arg)
+{
+    struct line *l = arg;
+
+    l->rest = NULL;
+    for (size_t n = l->len; n > 0; n--)
+        pass_first(l);
 }
 
 /* NULL: out of memory. */
@@ -585,6 +606,7 @@ static void line_free(struct line *l)
 {
     if (!l)
         return;
+    clock_stop(l->cache->clock, l->rest);
     shrinker_release(&l->shrinker);
     arena_release(&l->scratch);
     free(l);

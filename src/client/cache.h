@@ -25,9 +25,10 @@ struct cache_options {
     struct clock *clock;
     const struct kind *kind;
     const char *ns; /* NULL: all namespaces */
-    /* So many, those that were asked for or changed last, are held ready to be read. The others are
-     * kept as small as can be, and made ready when they are asked for; what cache_each tells is
-     * valid during the call only, unless it is asked for with cache_get meanwhile. 0: all are. */
+    /* So many, those that were asked for or changed last, are held ready to be read for a while.
+     * The others are kept as small as can be, and made ready when they are asked for; what
+     * cache_each tells is valid during the call only, unless it is asked for with cache_get
+     * meanwhile. 0: all are. */
     size_t ready_objects;
     const char *query;   /* extra selectors, escaped: "fieldSelector=spec.nodeName%3Dn1"; or NULL */
     cache_fn *on_change; /* may be NULL */

@@ -5,15 +5,15 @@
  */
 #include "console/api_proxy.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/buf.h"
 #include "base/list.h"
+#include "net/http_answer.h"
 #include "net/http_client.h"
 #include "net/origin.h"
+#include "net/relay.h"
 
 #define BODY_PAUSE_BYTES (64u * 1024u) /* buffered for a client that does not read */
 #define BODY_LIMIT_BYTES                                                                           \
@@ -24,20 +24,13 @@
 #define HEADERS_LIMIT 16u
 
 struct exchange {
-    struct stream stream; /* what the client pulls, once answered */
+    struct relay relay; /* for the client, once answered */
     struct api_proxy *proxy;
     struct exchange *prev, *next;
     struct httpd_request *http; /* NULL once answered */
     struct http_exchange *upstream;
     struct clock_timer *timer;
-
-    int status;
-    const char *type; /* this and the headers are in the request's arena */
-    struct httpd_header headers[HEADERS_LIMIT];
-    size_t headers_len;
-
-    struct buf out;
-    bool paused, over, broken; /* nothing more comes; and it is incomplete */
+    struct http_answer head;
 };
 
 struct api_proxy {
@@ -74,7 +67,8 @@ static void exchange_free(struct exchange *x)
 {
     hang_up(x);
     unlink_exchange(x);
-    buf_release(&x->out);
+    http_answer_release(&x->head);
+    buf_release(&x->relay.held);
     free(x);
 }
 
@@ -89,111 +83,70 @@ static void fail(struct exchange *x, enum err_reason reason, const char *what, c
 
 /* --- the answer ------------------------------------------------------------------------- */
 
-static ssize_t read_answer(struct stream *s, char *out, size_t cap)
+static void pause_server(struct relay *r, bool paused)
 {
-    struct exchange *x = container_of(s, struct exchange, stream);
-    ssize_t n = stream_take(&x->out, x->over, x->broken, out, cap);
+    http_exchange_pause(container_of(r, struct exchange, relay)->upstream, paused);
+}
 
-    if (x->paused && x->out.len < BODY_PAUSE_BYTES && x->upstream) {
-        x->paused = false;
-        http_exchange_pause(x->upstream, false);
-    }
+static void close_answer(struct relay *r)
+{
+    exchange_free(container_of(r, struct exchange, relay));
+}
+
+static size_t answer_headers(const struct http_answer *head,
+                             struct httpd_header headers[HEADERS_LIMIT])
+{
+    static const char *const kept[] = {"Cache-Control", "Warning",       "Retry-After",
+                                       "ETag",          "Last-Modified", "Audit-Id"};
+    size_t n = 0;
+
+    headers[n++] = (struct httpd_header){"X-Content-Type-Options", "nosniff"};
+    for (size_t i = 0; i < head->fields_len; i++)
+        for (size_t k = 0; k < ELEMS(kept) && n < HEADERS_LIMIT; k++)
+            if (strcasecmp(head->fields[i].name, kept[k]) == 0)
+                headers[n++] = (struct httpd_header){kept[k], head->fields[i].value};
     return n;
 }
-
-static void close_answer(struct stream *s)
-{
-    exchange_free(container_of(s, struct exchange, stream));
-}
-
-static const struct stream_ops answer_ops = {.read = read_answer, .close = close_answer};
 
 /* The head is complete. x may be gone afterwards. */
 static void begin_answer(struct exchange *x)
 {
     struct httpd_request *http = x->http;
-    const char *type = x->type ? x->type : "application/octet-stream";
+    const char *type = http_answer_field(&x->head, "Content-Type");
+    struct httpd_header headers[HEADERS_LIMIT];
+    size_t n = answer_headers(&x->head, headers);
+    int status = x->head.status;
 
-    if (x->headers_len < HEADERS_LIMIT)
-        x->headers[x->headers_len++] = (struct httpd_header){"X-Content-Type-Options", "nosniff"};
     clock_stop(loop_clock(x->proxy->loop), x->timer);
     x->timer = NULL;
     x->http = NULL;
-    x->type = NULL;
-    if (x->status == 204 || x->status == 304) {
-        httpd_reply(http, x->status, NULL, x->headers, x->headers_len, NULL);
+    if (status == 204 || status == 304) {
+        httpd_reply(http, status, NULL, headers, n, NULL);
         exchange_free(x);
         return;
     }
-    x->stream.ops = &answer_ops;
-    httpd_stream_with(http, x->status, type, x->headers, x->headers_len, &x->stream);
-}
-
-/* The value of "Name: value" if it has this name. */
-static const char *value_of(struct arena *a, const char *line, size_t len, const char *name)
-{
-    size_t name_len = strlen(name);
-
-    if (len <= name_len || strncasecmp(line, name, name_len) != 0 || line[name_len] != ':')
-        return NULL;
-    line += name_len + 1;
-    len -= name_len + 1;
-    while (len > 0 && strchr(" \t", *line))
-        line++, len--;
-    return arena_strndup(a, line, len);
-}
-
-static void take_field(struct exchange *x, const char *line, size_t len)
-{
-    static const char *const kept[] = {"Cache-Control", "Warning",       "Retry-After",
-                                       "ETag",          "Last-Modified", "Audit-Id"};
-    struct arena *a = &x->http->arena;
-    const char *type = value_of(a, line, len, "Content-Type");
-
-    if (type)
-        x->type = type;
-    for (size_t i = 0; i < ELEMS(kept) && x->headers_len < HEADERS_LIMIT; i++) {
-        const char *value = value_of(a, line, len, kept[i]);
-
-        if (value)
-            x->headers[x->headers_len++] = (struct httpd_header){kept[i], value};
-    }
+    httpd_stream_with(http, status, type ? type : "application/octet-stream", headers, n,
+                      &x->relay.stream);
 }
 
 static void on_header(void *arg, const char *line, size_t len)
 {
     struct exchange *x = arg;
-    char status[16];
 
     if (!x->http)
         return; /* trailers */
-    while (len > 0 && strchr("\r\n", line[len - 1]))
-        len--;
-    if (len >= 12 && strncmp(line, "HTTP/", 5) == 0) {
-        (void)snprintf(status, sizeof(status), "%.3s", line + 9);
-        x->status = atoi(status);
-        x->headers_len = 0;
-        x->type = NULL;
-    } else if (len > 0) {
-        take_field(x, line, len);
-    } else if (x->status >= 200) {
+    if (http_answer_feed(&x->head, line, len, &x->relay.held) < 0)
+        fail(x, ERR_UNAVAILABLE, "the API server gave an invalid answer", "");
+    else if (x->head.state != ANSWER_HEAD)
         begin_answer(x);
-    }
 }
 
 static void on_data(void *arg, const char *data, size_t len)
 {
     struct exchange *x = arg;
 
-    buf_add(&x->out, data, len);
-    if (x->out.failed) {
-        x->over = x->broken = true;
+    if (relay_add(&x->relay, data, len) < 0)
         hang_up(x);
-    } else if (!x->paused && x->out.len >= BODY_PAUSE_BYTES) {
-        x->paused = true;
-        http_exchange_pause(x->upstream, true);
-    }
-    stream_ready(&x->stream);
 }
 
 static void on_end(void *arg, const struct http_result *result)
@@ -205,9 +158,7 @@ static void on_end(void *arg, const struct http_result *result)
         fail(x, ERR_UNAVAILABLE, "the API server cannot be reached", result->error);
         return;
     }
-    x->over = true;
-    x->broken = result->status == 0;
-    stream_ready(&x->stream);
+    relay_end(&x->relay, result->status == 0);
 }
 
 static void on_time(void *arg)
@@ -276,7 +227,8 @@ static struct exchange *exchange_new(struct api_proxy *p, struct httpd_request *
     if (!x)
         return NULL;
     *x = (struct exchange){.proxy = p, .http = http};
-    buf_init(&x->out, BODY_LIMIT_BYTES);
+    relay_init(&x->relay, BODY_PAUSE_BYTES, BODY_LIMIT_BYTES, pause_server, close_answer);
+    http_answer_init(&x->head, false);
     list_push(&p->exchanges, x);
     p->exchanges_len++;
     return x;
@@ -330,8 +282,7 @@ void api_proxy_free(struct api_proxy *p)
         }
         hang_up(x); /* the HTTP server closes the stream */
         unlink_exchange(x);
-        x->over = x->broken = true;
-        stream_ready(&x->stream);
+        relay_end(&x->relay, true);
     }
     if (p)
         http_client_free(p->client);

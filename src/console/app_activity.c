@@ -42,7 +42,7 @@ struct app_activity {
 
     struct arena ask; /* for the current app */
     char *pod_uid;
-    unsigned port;
+    unsigned port, ssh_port;
     size_t path; /* being requested */
     int64_t active_ms;
     struct pod_dial *dial;
@@ -54,13 +54,14 @@ struct app_activity {
 };
 
 bool app_say_used(struct transport *t, struct arena *a, const struct kind *k, const char *ns,
-                  const char *name, int64_t when_ms, client_fn *fn, void *arg)
+                  const char *name, const char *annotation, int64_t when_ms, client_fn *fn,
+                  void *arg)
 {
     struct json *patch = json_new_object(a);
     char text[TIME_TEXT_SIZE];
 
     json_set_string(a, json_make_object(a, json_make_object(a, patch, "metadata"), "annotations"),
-                    ANNOTATION_LAST_USED, time_format(when_ms, text));
+                    annotation, time_format(when_ms, text));
     if (arena_failed(a))
         return false;
     client_patch(t, k, ns, name, "", patch, fn, arg);
@@ -101,14 +102,44 @@ static void said(void *arg, const struct json *object, const struct err *err)
     ask_next(arg);
 }
 
+static void say_used(void *arg, const struct json *object, const struct err *err)
+{
+    struct app_activity *w = arg;
+    const struct one *o = w->now;
+
+    (void)object, (void)err;
+    if (w->active_ms / 1000 <= o->used_ms / 1000 || /* at the precision of the annotation */
+        !app_say_used(w->transport, &w->ask, o->kind->job->kind, o->ns, o->name,
+                      ANNOTATION_LAST_USED, w->active_ms, said, w))
+        ask_next(w);
+}
+
+static void on_peers(void *arg, int peers, const char *token)
+{
+    struct app_activity *w = arg;
+    const struct one *o = w->now;
+
+    (void)token;
+    w->dial = NULL;
+    if (peers <= 0) {
+        say_used(w, NULL, NULL);
+        return;
+    }
+    w->active_ms = clock_now_ms(loop_clock(w->loop));
+    if (!app_say_used(w->transport, &w->ask, o->kind->job->kind, o->ns, o->name,
+                      ANNOTATION_LAST_SSH, w->active_ms, say_used, w))
+        ask_next(w);
+}
+
 static void asked_all(struct app_activity *w)
 {
     const struct one *o = w->now;
+    const struct node_pod pod = {o->ns, o->pod, w->pod_uid};
 
-    if (w->active_ms / 1000 <= o->used_ms / 1000 || /* at the precision of the annotation */
-        !app_say_used(w->transport, &w->ask, o->kind->job->kind, o->ns, o->name, w->active_ms, said,
-                      w))
-        ask_next(w);
+    if (w->ssh_port)
+        w->dial = w->node->ops->count_peers(w->node, &pod, w->ssh_port, on_peers, w);
+    if (!w->dial)
+        say_used(w, NULL, NULL);
 }
 
 static void ask_path(struct app_activity *w);
@@ -210,6 +241,7 @@ static void got_pod(void *arg, const struct json *pod, const struct err *err)
         return;
     }
     w->port = app_port(o->kind, pod);
+    w->ssh_port = app_ssh_port(o->kind, pod);
     w->pod_uid = arena_strdup(&w->ask, object_uid(pod));
     if (w->pod_uid)
         ask_path(w);
@@ -250,7 +282,7 @@ static void add_one(struct app_activity *w, const struct app_kind *k, const stru
     struct one *o;
 
     if (!json_string_is(json_at(app, "status", "phase"), "Running") ||
-        (since >= 0 && since < w->period_ms))
+        (since >= 0 && since < w->period_ms && !port_wants_ssh(app)))
         return;
     o = arena_alloc(&w->arena, sizeof(*o));
     if (!o)

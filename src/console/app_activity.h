@@ -19,9 +19,11 @@ struct app_activity *app_activity_new(struct loop *loop, struct transport *t, st
                                       const struct idle_times *times) must_check;
 void app_activity_free(struct app_activity *w);
 
-/* Records when it was used. False: out of memory, and fn is not called. */
+/* Records when it was used, in an annotation of core/app.h. False: out of memory, and fn is not
+ * called. */
 bool app_say_used(struct transport *t, struct arena *a, const struct kind *k, const char *ns,
-                  const char *name, int64_t when_ms, client_fn *fn, void *arg);
+                  const char *name, const char *annotation, int64_t when_ms, client_fn *fn,
+                  void *arg);
 /* The token header for an app that executes code; token "": none. */
 void app_add_token(struct buf *out, const char *token);
 

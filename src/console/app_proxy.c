@@ -34,6 +34,7 @@
 #include "core/app.h"
 #include "net/http_answer.h"
 #include "net/origin.h"
+#include "net/relay.h"
 
 #define HEAD_LIMIT_BYTES (64u * 1024u)
 #define READ_BYTES (16u * 1024u)
@@ -55,7 +56,7 @@ struct app_place {
 };
 
 struct exchange {
-    struct stream stream; /* what the server pulls, once answered */
+    struct relay relay; /* for the client, once answered */
     struct app_proxy *proxy;
     struct exchange *prev, *next;
     struct httpd_request *http;         /* NULL once answered */
@@ -76,9 +77,7 @@ struct exchange {
     struct buf up;         /* unsent part of the request */
     struct stream *pulled; /* source of the rest of its body; NULL: no more */
     struct http_answer answer;
-    bool heard;        /* anything was received from it */
-    struct buf out;    /* unread part of the answer's body */
-    bool over, broken; /* nothing more comes; and it is incomplete */
+    bool heard; /* anything was received from it */
     struct clock_timer *timer;
     int64_t deadline_ms;
 };
@@ -126,7 +125,7 @@ static void exchange_free(struct exchange *x)
     unlink_exchange(x);
     http_answer_release(&x->answer);
     buf_release(&x->up);
-    buf_release(&x->out);
+    buf_release(&x->relay.held);
     free(x->user);
     free(x->program);
     free(x);
@@ -154,28 +153,22 @@ static void update_watch(struct exchange *x)
 
     if (x->connecting || x->up.len > 0)
         events |= LOOP_WRITABLE;
-    if (!x->connecting && !x->over && x->out.len < BODY_PAUSE_BYTES)
+    if (!x->connecting && !x->relay.over && !x->relay.paused)
         events |= LOOP_READABLE;
     if (x->watch && events != x->watched && loop_fd_change(x->watch, events) == 0)
         x->watched = events;
 }
 
-static ssize_t read_answer(struct stream *s, char *out, size_t cap)
+static void pause_program(struct relay *r, bool paused)
 {
-    struct exchange *x = container_of(s, struct exchange, stream);
-    ssize_t n = stream_take(&x->out, x->over, x->broken, out, cap);
-
-    if (n > 0)
-        update_watch(x);
-    return n;
+    (void)paused;
+    update_watch(container_of(r, struct exchange, relay));
 }
 
-static void close_answer(struct stream *s)
+static void close_answer(struct relay *r)
 {
-    exchange_free(container_of(s, struct exchange, stream));
+    exchange_free(container_of(r, struct exchange, relay));
 }
-
-static const struct stream_ops answer_ops = {.read = read_answer, .close = close_answer};
 
 /* "." and "..", also as %2e: they would leave the app's own address. */
 static bool has_dot_segment(const char *path)
@@ -295,7 +288,7 @@ static void begin_answer(struct exchange *x)
     size_t n = answer_headers(x, headers);
     const char *type = http_answer_field(&x->answer, "Content-Type");
     struct httpd_request *http = x->http;
-    bool empty = x->answer.state == ANSWER_DONE && x->out.len == 0;
+    bool empty = x->answer.state == ANSWER_DONE && x->relay.held.len == 0;
 
     if (!type)
         type = "application/octet-stream";
@@ -309,8 +302,7 @@ static void begin_answer(struct exchange *x)
         exchange_free(x);
         return;
     }
-    x->stream.ops = &answer_ops;
-    httpd_stream_with(http, x->answer.status, type, headers, n, &x->stream);
+    httpd_stream_with(http, x->answer.status, type, headers, n, &x->relay.stream);
 }
 
 /* Nothing more comes. x may be gone afterwards. */
@@ -320,10 +312,8 @@ static void end_answer(struct exchange *x, bool broken)
         fail_with_state(x, 502, "It gave an invalid answer; see the log of its pod.");
         return;
     }
-    x->over = true;
-    x->broken = broken;
     hang_up(x);
-    stream_ready(&x->stream);
+    relay_end(&x->relay, broken);
 }
 
 /* An app being stopped closes its connections; that is not a bad answer. */
@@ -354,7 +344,7 @@ static void on_time(void *arg)
     int64_t left = x->deadline_ms - loop_monotonic_ms(x->proxy->loop);
 
     x->timer = NULL;
-    if (x->out.len > 0) /* the client does not read, which the server watches */
+    if (x->relay.held.len > 0) /* the client does not read, which the server watches */
         left = ANSWER_WAIT_MS;
     if (left > 0)
         x->timer = clock_start(loop_clock(x->proxy->loop), left, on_time, x);
@@ -431,18 +421,19 @@ static void receive(struct exchange *x)
         return;
     }
     x->heard = true;
-    if (http_answer_feed(&x->answer, bytes, (size_t)n, &x->out) < 0) {
+    if (http_answer_feed(&x->answer, bytes, (size_t)n, &x->relay.held) < 0) {
         end_answer(x, true);
         return;
     }
-    x->over = x->answer.state == ANSWER_DONE;
-    if (x->over)
+    if (x->answer.state == ANSWER_DONE) {
         hang_up(x);
+        relay_end(&x->relay, false);
+    } else {
+        relay_fed(&x->relay);
+    }
     update_watch(x);
     if (!had_head && x->answer.state != ANSWER_HEAD)
         begin_answer(x);
-    else if (x->stream.ops)
-        stream_ready(&x->stream);
 }
 
 static void on_socket(void *arg, unsigned events)
@@ -610,8 +601,8 @@ static void touch(struct app_proxy *p, struct arena *a, const struct kind *k,
         return;
     p->touched_ms = now_ms;
     (void)snprintf(p->touched, sizeof(p->touched), "%s", object_uid(app));
-    (void)app_say_used(p->transport, a, k, object_namespace(app), object_name(app), now_ms, touched,
-                       p);
+    (void)app_say_used(p->transport, a, k, object_namespace(app), object_name(app),
+                       ANNOTATION_LAST_USED, now_ms, touched, p);
 }
 
 /* From its own pod: an app's status alone could name any. */
@@ -874,7 +865,7 @@ static struct exchange *exchange_new(struct app_proxy *p, const struct mount_req
     x->page_wanted = accept && strstr(accept, "text/html");
     x->upgrades = httpd_header(http, "Upgrade");
     buf_init(&x->up, HEAD_LIMIT_BYTES + HTTPD_BODY_LIMIT_BYTES);
-    buf_init(&x->out, BODY_LIMIT_BYTES);
+    relay_init(&x->relay, BODY_PAUSE_BYTES, BODY_LIMIT_BYTES, pause_program, close_answer);
     http_answer_init(&x->answer, strcmp(http->method, "HEAD") == 0);
     list_push(&p->exchanges, x);
     if (x->user && x->program)
@@ -961,9 +952,7 @@ void app_proxy_free(struct app_proxy *p)
             fail(x, &gone);
             continue;
         }
-        x->broken = !x->over; /* the server closes the stream */
-        x->over = true;
-        stream_ready(&x->stream);
+        relay_end(&x->relay, x->relay.broken || !x->relay.over); /* the server closes the stream */
     }
     ws_tunnels_free(p->tunnels);
     app_activity_free(p->activity);

@@ -14,6 +14,7 @@
 
 #include "base/utf8.h"
 #include "loop/file.h"
+#include "loop/fs_user.h"
 #include "loop/random.h"
 
 #define DEPTH_LIMIT 64u
@@ -224,7 +225,7 @@ static int open_parent(int folder_fd, const char *path, const char **ret_name)
     *ret_name = slash ? slash + 1 : path;
     if ((slash ? slash - path : 0) >= PATH_MAX || strlen(*ret_name) > NAME_MAX)
         return -ENAMETOOLONG;
-    if (!**ret_name || strcmp(*ret_name, ".") == 0 || strcmp(*ret_name, "..") == 0)
+    if (!**ret_name || !is_told(*ret_name)) /* it would be there and never seen */
         return -EINVAL;
     (void)snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 0, path);
     fd = claim_find(folder_fd, parent, &st);
@@ -295,19 +296,23 @@ void claim_upload_drop(struct claim_upload *u)
     file_close(&u->folder_fd);
 }
 
+/* As the owner of the folder it is in: what is there under its name a moment later may be
+ * another's, so nothing is given away afterwards. */
 int claim_make_folder(int folder_fd, const char *path)
 {
+    struct fs_user saved = {0};
+    struct stat st;
     const char *name;
-    int parent = open_parent(folder_fd, path, &name), fd, rc = 0;
+    int parent = open_parent(folder_fd, path, &name), rc;
 
     if (parent < 0)
         return parent;
-    if (mkdirat(parent, name, 0755) != 0)
+    rc = fstat(parent, &st) == 0 ? 0 : -errno;
+    if (rc == 0 && setfsuid((uid_t)-1) == 0)
+        rc = fs_user_become(&saved, st.st_uid, st.st_gid, NULL, 0);
+    if (rc == 0 && mkdirat(parent, name, 0755) != 0)
         rc = -errno;
-    fd = rc == 0 ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-    if (fd >= 0)
-        rc = give_to_owner(parent, fd);
-    file_close(&fd);
+    fs_user_restore(&saved);
     file_close(&parent);
     return rc;
 }

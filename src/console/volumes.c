@@ -117,7 +117,8 @@ static void fail_errno(struct op *op, int rc)
                                              "user %" PRIu32 ", as which your pods run in "
                                              "namespace \"%s\", may not do that",
                                              op->user.uid, op->ns)
-                              : "the user muster runs as may not do that";
+                              : "the user muster runs as, or the owner of the folder, may not do "
+                                "that";
     }
     for (size_t i = 0; i < ELEMS(known); i++)
         if (known[i].rc == rc) {

@@ -493,13 +493,18 @@ static void gather_holders(void *arg, const char *name)
 /* All leases only for a job that has to choose a port: the others know theirs. */
 static void gather_leases(struct gathering *g, struct arena *a)
 {
-    const char *name = port_lease_name(a, g->job);
-    const struct json *own = name ? cache_get(g->jobs->leases, g->jobs->lease_ns, name) : NULL;
+    const struct json *own[PORTS_OF_JOB] = {NULL};
+    const char *names[PORTS_OF_JOB];
 
-    if (!port_lease_suffices(g->job, own))
+    port_lease_names(a, g->job, names);
+    for (size_t i = 0; i < PORTS_OF_JOB; i++)
+        own[i] = names[i] ? cache_get(g->jobs->leases, g->jobs->lease_ns, names[i]) : NULL;
+    if (!port_leases_suffice(g->job, own))
         cache_each(g->jobs->leases, object_list_collect, &g->leases);
-    else if (own)
-        object_list_add(&g->leases, own);
+    else
+        for (size_t i = 0; i < PORTS_OF_JOB; i++)
+            if (own[i])
+                object_list_add(&g->leases, own[i]);
 }
 
 static void gather(struct gathering *g, struct arena *a, const struct job_kind *kind,

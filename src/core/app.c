@@ -27,6 +27,20 @@ static const char *const phase_names[] = {[APP_INITIALIZING] = "Initializing",
 
 /* --- what exists ------------------------------------------------------------------------------ */
 
+static const struct json *take_service(struct app_look *l, const char *name)
+{
+    for (size_t i = 0; name && i < l->snapshot->services_len; i++) {
+        const struct json *service = l->snapshot->services[i];
+
+        if (strcmp(object_name(service), name) != 0)
+            continue;
+        if (object_is_controlled_by(service, object_uid(l->app)))
+            return service;
+        l->taken_by = "service", l->taken_name = name;
+    }
+    return NULL;
+}
+
 static void take_pod(struct app_look *l)
 {
     const char *name = app_child_name(l->arena, l->kind, l->app);
@@ -41,17 +55,9 @@ static void take_pod(struct app_look *l)
         else
             l->taken_by = "pod", l->taken_name = name;
     }
-    name = app_service_name(l->arena, l->kind, l->app);
-    for (size_t i = 0; name && i < l->snapshot->services_len; i++) {
-        const struct json *service = l->snapshot->services[i];
-
-        if (strcmp(object_name(service), name) != 0)
-            continue;
-        if (object_is_controlled_by(service, object_uid(l->app)))
-            l->service = service;
-        else
-            l->taken_by = "service", l->taken_name = name;
-    }
+    l->service = take_service(l, app_service_name(l->arena, l->kind, l->app));
+    if (l->ssh || l->ssh_port.port)
+        l->ssh_service = take_service(l, app_ssh_service_name(l->arena, l->app));
     if (l->pod)
         l->state = pod_state_of(l->pod, l->kind->container);
 }
@@ -62,16 +68,28 @@ static bool is_suspended(const struct json *spec)
            json_string_is(json_get(spec, "runMode"), "paused");
 }
 
+static struct port_claim claim_port(const struct app_look *l, int64_t wanted)
+{
+    return port_claim_for(l->arena, l->snapshot->leases, l->snapshot->leases_len,
+                          object_uid(l->app), wanted);
+}
+
 static void read_status(struct app_look *l)
 {
+    int64_t ssh_port = json_int(json_at(l->status, "ssh", "port"), 0);
+
     l->start_ms = object_time(l->status, "startTime");
     l->failures = json_get_int(l->status, "failures", 0);
     l->retry_ms = object_time(l->status, "retryTime");
     l->failed_pod = json_get_string(l->status, "failedPod", "");
     l->port = (struct port_claim){.port = l->kind->port_on_cluster, .held = true};
-    if (l->snapshot->shared_network)
-        l->port = port_claim_for(l->arena, l->snapshot->leases, l->snapshot->leases_len,
-                                 object_uid(l->app), json_get_int(l->status, "port", 0));
+    if (!l->snapshot->shared_network)
+        return;
+    l->port = claim_port(l, json_get_int(l->status, "port", 0));
+    l->ssh = port_wants_ssh(l->app);
+    /* One after the other: the second is chosen among ports without a lease. */
+    if (ssh_port || (l->ssh && l->port.held))
+        l->ssh_port = claim_port(l, ssh_port);
 }
 
 static void look_init(struct app_look *l, const struct app_kind *k, const struct job_snapshot *s,
@@ -151,6 +169,12 @@ static void judge_use(struct app_look *l, struct plan *plan)
         plan_wake_at(plan, l->now_ms + left_ms);
 }
 
+static bool is_port_taken(const struct app_look *l)
+{
+    return l->snapshot->shared_network && (l->state.exit_code == APP_EXIT_PORT_TAKEN ||
+                                           l->state.exit_code == APP_EXIT_SSH_PORT_TAKEN);
+}
+
 static int64_t retry_delay_ms(const struct app_look *l)
 {
     int64_t seconds = RETRY_FIRST_SECONDS;
@@ -159,6 +183,8 @@ static int64_t retry_delay_ms(const struct app_look *l)
         return seconds * 1000; /* the next pass checks again for a while */
     if (l->state.exit_code == APP_EXIT_NOT_FOUND)
         return RETRY_MAX_SECONDS * 1000;
+    if (is_port_taken(l))
+        seconds = 1;
     for (int64_t i = 1; i < l->failures && seconds < RETRY_MAX_SECONDS; i++)
         seconds *= 2;
     return min_i64(seconds, RETRY_MAX_SECONDS) * 1000;
@@ -179,6 +205,8 @@ static void judge_end(struct app_look *l)
     l->failures++;
     l->failed_pod = object_uid(l->pod);
     l->retry_ms = l->now_ms + retry_delay_ms(l);
+    if (is_port_taken(l)) /* the old one stays leased: nothing of ours can use it */
+        *(l->state.exit_code == APP_EXIT_PORT_TAKEN ? &l->port : &l->ssh_port) = claim_port(l, 0);
 }
 
 /* Never longer than the maximum delay: the clock may have been set back. */
@@ -199,6 +227,11 @@ static void explain_end(struct app_look *l)
 {
     if (l->kind->explain_end && l->kind->explain_end(l))
         return;
+    if (is_port_taken(l)) {
+        l->reason = "PortTaken";
+        l->message = "Another program had taken its port; it is tried again with another one.";
+        return;
+    }
     l->reason = "PodEnded";
     l->message = l->state.phase == POD_SUCCEEDED
                      ? arena_printf(l->arena, "%s has ended by itself; it is started again.",
@@ -278,8 +311,8 @@ static const char *truth(bool is)
     return is ? "True" : "False";
 }
 
-static void set_condition(struct app_look *l, struct json *list, const char *type, const char *word,
-                          const char *reason, const char *message)
+void app_set_condition(const struct app_look *l, struct json *list, const char *type,
+                       const char *word, const char *reason, const char *message)
 {
     const struct json *old = object_condition(l->app, type);
     struct json *c = json_append(list, json_new_object(l->arena));
@@ -305,17 +338,17 @@ static void set_idle(struct app_look *l, struct json *list)
     char span[TIME_TEXT_SIZE];
 
     if (is_unseen(l)) {
-        set_condition(l, list, "Idle", "Unknown", "NotWatched",
-                      "Nothing here sees whether it is used.");
+        app_set_condition(l, list, "Idle", "Unknown", "NotWatched",
+                          "Nothing here sees whether it is used.");
         return;
     }
     (void)time_age(l->idle_ms, span);
-    set_condition(l, list, "Idle", truth(l->idle), l->idle ? "NotUsed" : "",
-                  l->idle        ? arena_printf(l->arena, "Nobody has used it for %s.", span)
-                  : l->suspended ? "It is suspended."
-                  : l->idle_ms < 0
-                      ? "It is never idle here."
-                      : arena_printf(l->arena, "It was used within the last %s.", span));
+    app_set_condition(l, list, "Idle", truth(l->idle), l->idle ? "NotUsed" : "",
+                      l->idle        ? arena_printf(l->arena, "Nobody has used it for %s.", span)
+                      : l->suspended ? "It is suspended."
+                      : l->idle_ms < 0
+                          ? "It is never idle here."
+                          : arena_printf(l->arena, "It was used within the last %s.", span));
 }
 
 static void set_conditions(struct app_look *l, struct json *status)
@@ -323,11 +356,11 @@ static void set_conditions(struct app_look *l, struct json *status)
     struct json *list = json_set(l->arena, status, "conditions", json_new_array(l->arena));
     bool ready = l->phase == APP_RUNNING;
 
-    set_condition(l, list, "Ready", truth(ready), ready ? "" : l->reason,
-                  ready ? answers(l) : l->message);
+    app_set_condition(l, list, "Ready", truth(ready), ready ? "" : l->reason,
+                      ready ? answers(l) : l->message);
     set_idle(l, list);
-    set_condition(l, list, "Suspended", truth(l->suspended), "",
-                  l->suspended ? "spec.suspend is true." : "spec.suspend is not true.");
+    app_set_condition(l, list, "Suspended", truth(l->suspended), "",
+                      l->suspended ? "spec.suspend is true." : "spec.suspend is not true.");
 }
 
 static void set_text(struct arena *a, struct json *status, const char *key, const char *text)
@@ -360,7 +393,7 @@ static void set_pod(struct app_look *l, struct json *status)
                     json_string(json_at(l->pod, "status", "phase"), "Pending"));
 }
 
-static struct json *status_new(struct app_look *l)
+static struct json *status_new(struct app_look *l, struct plan *plan)
 {
     struct arena *a = l->arena;
     struct json *status = json_is(l->status, JSON_OBJECT) ? json_clone(a, l->status)
@@ -383,6 +416,8 @@ static struct json *status_new(struct app_look *l)
         json_remove(status, "failures");
     json_set(a, status, "observedGeneration",
              json_clone(a, json_at(l->app, "metadata", "generation")));
+    if (l->kind->add_status)
+        l->kind->add_status(l, status, plan);
     return status;
 }
 
@@ -405,7 +440,7 @@ static void plan_events(const struct app_look *l, struct plan *plan)
 static void plan_status(struct app_look *l, struct plan *plan)
 {
     struct arena *a = l->arena;
-    struct json *status = status_new(l), *board;
+    struct json *status = status_new(l, plan), *board;
 
     if (json_equal(status, l->status))
         return;
@@ -429,7 +464,7 @@ static bool must_go(const struct app_look *l, const struct json *wanted)
         return true;
     if (has_ended(l))
         return counted && !waits_to_retry(l);
-    return l->port.held && !l->kind->pod_fits(l->pod, wanted);
+    return l->port.held && (!l->ssh || l->ssh_port.held) && !l->kind->pod_fits(l->pod, wanted);
 }
 
 static struct group_wish group_wish(const struct app_look *l)
@@ -446,6 +481,40 @@ static struct group_wish group_wish(const struct app_look *l)
                                .members = 1};
 }
 
+static void lease(const struct app_look *l, const struct port_claim *claim, struct plan *plan)
+{
+    if (claim->port)
+        plan_create(plan, &kind_lease,
+                    port_lease_new(l->arena, l->snapshot->lease_ns, claim->port,
+                                   object_namespace(l->app), object_name(l->app),
+                                   object_uid(l->app)));
+    plan_wake_at(plan, l->now_ms + LOOK_AGAIN_MS);
+}
+
+/* One for a port that it has left is made anew. */
+static void make_service(const struct app_look *l, const struct json *found, const char *name,
+                         const char *port_name, int64_t port, struct plan *plan)
+{
+    const struct json *open = json_first(json_at(found, "spec", "ports"));
+
+    if (!found)
+        plan_create(plan, &kind_service, app_service_new(l, name, port_name, port));
+    else if (l->snapshot->shared_network && json_get_int(open, "port", port) != port &&
+             !object_is_deleting(found))
+        plan_delete(plan, &kind_service, found, -1);
+}
+
+/* What is left of an ssh server that was switched off. */
+static void end_ssh(const struct app_look *l, struct plan *plan)
+{
+    if (l->ssh)
+        return;
+    if (l->ssh_service && !object_is_deleting(l->ssh_service))
+        plan_delete(plan, &kind_service, l->ssh_service, -1);
+    if (l->ssh_port.held && !object_is_deleting(l->ssh_port.lease))
+        plan_delete(plan, &kind_lease, l->ssh_port.lease, -1);
+}
+
 static void make(struct app_look *l, const struct json *pod, struct plan *plan)
 {
     const struct group_wish wish = group_wish(l);
@@ -455,18 +524,14 @@ static void make(struct app_look *l, const struct json *pod, struct plan *plan)
         plan_wake_at(plan, l->snapshot->refused_until_ms);
         return;
     }
-    if (!l->port.held) {
-        if (l->port.port)
-            plan_create(plan, &kind_lease,
-                        port_lease_new(a, l->snapshot->lease_ns, l->port.port,
-                                       object_namespace(l->app), object_name(l->app),
-                                       object_uid(l->app)));
-        plan_wake_at(plan, l->now_ms + LOOK_AGAIN_MS);
+    if (!l->port.held || (l->ssh && !l->ssh_port.held)) {
+        lease(l, l->port.held ? &l->ssh_port : &l->port, plan);
         return;
     }
-    if (!l->service)
-        plan_create(plan, &kind_service,
-                    app_service_new(a, l->kind, l->app, l->port.port, l->snapshot->shared_network));
+    make_service(l, l->service, app_service_name(a, l->kind, l->app), "http", l->port.port, plan);
+    if (l->ssh)
+        make_service(l, l->ssh_service, app_ssh_service_name(a, l->app), "ssh", l->ssh_port.port,
+                     plan);
     if (l->pod)
         return;
     if (l->kind->plan_before) {
@@ -481,11 +546,11 @@ static void make(struct app_look *l, const struct json *pod, struct plan *plan)
 static void act(struct app_look *l, struct plan *plan)
 {
     const struct group_wish wish = group_wish(l);
-    struct json *wanted = l->kind->pod_new(l->arena, l->app, l->port.port,
-                                           l->snapshot->shared_network);
+    struct json *wanted = l->kind->pod_new(l);
 
     if (app_is_grouped(l->app))
         app_set_group(l->arena, l->app, wanted);
+    end_ssh(l, plan);
     if (l->pod && !l->state.deleting && must_go(l, wanted))
         plan_delete(plan, &kind_pod, l->pod, -1);
     if (!is_wanted(l)) {

@@ -17,6 +17,7 @@
 
 /* On an app, by those observers: when it was last used. */
 #define ANNOTATION_LAST_USED "muster.dev/last-used"
+#define ANNOTATION_LAST_SSH "muster.dev/last-ssh" /* and by ssh */
 #define APP_IDLE_MS (60 * 60 * INT64_C(1000))
 #define APP_RECLAIM_MS (24 * 60 * 60 * INT64_C(1000))
 /* How long after their start the observers have checked all apps. */
@@ -24,6 +25,15 @@
 /* Exit codes that tell a missing program, or missing files, from other ends. */
 #define APP_EXIT_NOT_FOUND 127
 #define APP_EXIT_NOT_YET 72
+#define APP_EXIT_PORT_TAKEN 73
+#define APP_EXIT_SSH_PORT_TAKEN 74
+/* For a shell: ends it with CODE if somebody listens on the port, a number or a variable. Programs
+ * do not say reliably why they end. */
+#define APP_CHECK_PORT(PORT, CODE)                                                                 \
+    "! grep -qs \"^ *[0-9]*: [0-9A-F]*:$(printf %04X " PORT ") [0-9A-F]*:0000 0A\" "               \
+    "/proc/net/tcp /proc/net/tcp6 || "                                                             \
+    "{ echo \"port " PORT " is taken by another program\" >&2; exit " STRINGIFY(CODE) "; }; "
+#define APP_PORT_VARIABLE "MUSTER_APP_PORT"
 #define NOTEBOOK_PATH_PREFIX "/notebook" /* /notebook/NAMESPACE/NAME/ */
 #define APP_NOT_INSTALLED "NotInstalled"
 
@@ -36,8 +46,10 @@ struct app_look {
     const struct json *app, *status;
     int64_t now_ms;
     struct port_claim port;
-    const struct json *pod, *service;  /* ours, or NULL */
-    struct pod_state state;            /* of pod */
+    bool ssh;                   /* it has an ssh server, with a port and a Service of its own */
+    struct port_claim ssh_port; /* also after it was switched off, until it is given back */
+    const struct json *pod, *service, *ssh_service; /* ours, or NULL */
+    struct pod_state state;                         /* of pod */
     const char *taken_by, *taken_name; /* "pod" or "service": an object with our name that is not
                                         * ours */
     bool suspended, idle, reclaimed;
@@ -63,14 +75,15 @@ struct app_kind {
     bool runs_code; /* using it means running arbitrary commands in its pod */
     /* shared_network: on a single machine, where the program is the machine's own and listens on
      * the loopback; otherwise the image's. */
-    struct json *(*pod_new)(struct arena *a, const struct json *app, int64_t port,
-                            bool shared_network);
+    struct json *(*pod_new)(const struct app_look *l);
     /* Addresses below its own that report its last activity, NULL-terminated; and how to read the
      * answers: a time, now if it is busy, 0 if unknown. NULL: only page use counts. */
     const char *const *activity_paths;
     int64_t (*active_ms)(const struct json *answer, int64_t now_ms);
     /* Whether pod already runs what wanted asks for. */
     bool (*pod_fits)(const struct json *pod, const struct json *wanted);
+    /* Adds to status and its conditions; NULL: nothing. */
+    void (*add_status)(const struct app_look *l, struct json *status, struct plan *plan);
     /* What must exist before the pod; NULL: nothing. */
     void (*plan_before)(const struct app_look *l, struct plan *plan);
     /* Sets reason and message if the kind has its own explanation. May be NULL. */
@@ -97,17 +110,26 @@ void app_wanted_names(const struct app_kind *k, struct arena *a, const struct js
 
 const char *app_child_name(struct arena *a, const struct app_kind *k, const struct json *app);
 const char *app_service_name(struct arena *a, const struct app_kind *k, const struct json *app);
+const char *app_ssh_service_name(struct arena *a, const struct json *app);
 const char *app_url(struct arena *a, const struct app_kind *k, const struct json *app);
 /* With name, labels and owner. */
 struct json *app_child_new(struct arena *a, const struct app_kind *k, const struct json *app,
                            const struct kind *kind);
-struct json *app_service_new(struct arena *a, const struct app_kind *k, const struct json *app,
-                             int64_t port, bool shared_network);
+struct json *app_service_new(const struct app_look *l, const char *name, const char *port_name,
+                             int64_t port);
+/* One of its conditions, which keeps the time at which it last changed. */
+void app_set_condition(const struct app_look *l, struct json *list, const char *type,
+                       const char *word, const char *reason, const char *message);
+/* Sets an environment variable unless it has one of that name. */
+void app_set_variable(struct arena *a, struct json *container, const char *name, const char *value);
+void app_set_port_variable(struct arena *a, struct json *container, int64_t port);
 /* Whether spec.scheduler names a queue; it then has a PodGroup with its pod as the only member. */
 bool app_is_grouped(const struct json *app);
 void app_set_group(struct arena *a, const struct json *app, struct json *pod);
 /* The port its pod listens on; 0: unknown. */
 unsigned app_port(const struct app_kind *k, const struct json *pod);
+#define APP_SSH_PORT "muster-ssh" /* the name of the port of its ssh server */
+unsigned app_ssh_port(const struct app_kind *k, const struct json *pod);
 /* Sets the port, with a readiness probe on it. */
 void app_set_port(struct arena *a, struct json *container, int64_t port);
 

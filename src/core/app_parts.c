@@ -1,7 +1,9 @@
 /* app_parts.c - the list of app kinds, and what their pods and Services have in common. See
  * app.h. */
+#include <inttypes.h>
 #include <string.h>
 
+#include "api/notebook_rules.h"
 #include "api/object.h"
 #include "core/app.h"
 #include "core/child.h"
@@ -40,6 +42,11 @@ const char *app_service_name(struct arena *a, const struct app_kind *k, const st
                              : app_child_name(a, k, app);
 }
 
+const char *app_ssh_service_name(struct arena *a, const struct json *app)
+{
+    return arena_printf(a, NOTEBOOK_SSH_SERVICE_PREFIX "%s", object_name(app));
+}
+
 const char *app_url(struct arena *a, const struct app_kind *k, const struct json *app)
 {
     return arena_printf(a, "%s/%s/%s/", k->path, object_namespace(app), object_name(app));
@@ -54,6 +61,8 @@ void app_wanted_names(const struct app_kind *k, struct arena *a, const struct js
         say(arg, name);
     if (service && k->service_prefix)
         say(arg, service);
+    if (port_wants_ssh(app))
+        say(arg, app_ssh_service_name(a, app));
 }
 
 static void set_identity(struct arena *a, const struct app_kind *k, const struct json *app,
@@ -72,13 +81,20 @@ struct json *app_child_new(struct arena *a, const struct app_kind *k, const stru
     return child;
 }
 
+static const struct json *ports_of(const struct app_kind *k, const struct json *pod)
+{
+    return json_get(json_find(json_at(pod, "spec", "containers"), "name", k->container), "ports");
+}
+
 unsigned app_port(const struct app_kind *k, const struct json *pod)
 {
-    json_each (container, json_at(pod, "spec", "containers"))
-        if (json_string_is(json_get(container, "name"), k->container))
-            return (unsigned)json_get_int(json_first(json_get(container, "ports")), "containerPort",
-                                          0);
-    return 0;
+    return (unsigned)json_get_int(json_first(ports_of(k, pod)), "containerPort", 0);
+}
+
+unsigned app_ssh_port(const struct app_kind *k, const struct json *pod)
+{
+    return (unsigned)json_get_int(json_find(ports_of(k, pod), "name", APP_SSH_PORT),
+                                  "containerPort", 0);
 }
 
 void app_set_port(struct arena *a, struct json *container, int64_t port)
@@ -98,23 +114,40 @@ void app_set_port(struct arena *a, struct json *container, int64_t port)
     json_set_int(a, probe, "periodSeconds", PROBE_SECONDS);
 }
 
-struct json *app_service_new(struct arena *a, const struct app_kind *k, const struct json *app,
-                             int64_t port, bool shared_network)
+struct json *app_service_new(const struct app_look *l, const char *name, const char *port_name,
+                             int64_t port)
 {
-    struct json *service = app_child_new(a, k, app, &kind_service);
+    struct arena *a = l->arena;
+    struct json *service = app_child_new(a, l->kind, l->app, &kind_service);
     struct json *spec = json_make_object(a, service, "spec");
     struct json *open = json_append(json_make_array(a, spec, "ports"), json_new_object(a));
 
-    json_set_string(a, json_make_object(a, service, "metadata"), "name",
-                    app_service_name(a, k, app));
-    if (shared_network) /* names resolve to the machine itself, without a Service */
+    json_set_string(a, json_make_object(a, service, "metadata"), "name", name);
+    if (l->snapshot->shared_network) /* names resolve to the machine itself, without a Service */
         json_set_string(a, spec, "clusterIP", "None");
-    set_identity(a, k, app, json_make_object(a, spec, "selector"));
-    json_set_string(a, open, "name", "http");
+    set_identity(a, l->kind, l->app, json_make_object(a, spec, "selector"));
+    json_set_string(a, open, "name", port_name);
     json_set_string(a, open, "protocol", "TCP");
-    json_set_int(a, open, "port", shared_network ? port : 80);
+    json_set_int(a, open, "port", l->snapshot->shared_network ? port : 80);
     json_set_int(a, open, "targetPort", port);
     return service;
+}
+
+void app_set_variable(struct arena *a, struct json *container, const char *name, const char *value)
+{
+    struct json *variable;
+
+    json_each (other, json_get(container, "env"))
+        if (json_string_is(json_get(other, "name"), name))
+            return;
+    variable = json_append(json_make_array(a, container, "env"), json_new_object(a));
+    json_set_string(a, variable, "name", name);
+    json_set_string(a, variable, "value", value);
+}
+
+void app_set_port_variable(struct arena *a, struct json *container, int64_t port)
+{
+    app_set_variable(a, container, APP_PORT_VARIABLE, arena_printf(a, "%" PRId64, port));
 }
 
 bool app_is_grouped(const struct json *app)

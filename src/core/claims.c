@@ -185,7 +185,8 @@ static void become_head(struct decision *d, struct group *g)
 
         n->claimed_from_ms = min_i64(n->claimed_from_ms, start);
     }
-    d->heads[d->heads_len++] = g;
+    if (d->heads_len < CLAIMS_LIMIT)
+        d->heads[d->heads_len++] = g;
 }
 
 /* --- claiming --------------------------------------------------------------------------------- */

@@ -29,11 +29,6 @@ static const struct json *node_object(struct ledger *l, const struct node_room *
     return l->find(l->arg, &kind_node, "", n->name);
 }
 
-static const struct json *pod_object(struct ledger *l, const struct member *m)
-{
-    return l->find(l->arg, &kind_pod, m->group->ns, m->name);
-}
-
 /* --- nodes ------------------------------------------------------------------------------------ */
 
 static bool is_in(const char *value, const struct json *values)
@@ -174,7 +169,7 @@ static int64_t count_matching(const struct asking *a, const struct json *term,
     for (const struct member *m = n->holders; m; m = m->next_on_node) {
         bool meant = counts(a, m) &&
                      namespace_is_meant(a->ledger, term, a->member->group->ns, m->group->ns);
-        const struct json *pod = meant ? pod_object(a->ledger, m) : NULL;
+        const struct json *pod = meant ? member_pod(a->ledger, m) : NULL;
 
         count += pod && label_map_matches(json_get(term, "labelSelector"), object_labels(pod));
     }
@@ -226,7 +221,7 @@ static bool is_near(struct ledger *l, const struct json *term, const struct node
 static bool is_repelled(const struct asking *a, const struct node_room *n)
 {
     for (const struct member *m = a->ledger->repelling; m; m = m->next_repelling) {
-        const struct json *pod = counts(a, m) ? pod_object(a->ledger, m) : NULL;
+        const struct json *pod = counts(a, m) ? member_pod(a->ledger, m) : NULL;
 
         json_each (term, json_at(pod, "spec", "affinity", "podAntiAffinity", REQUIRED))
             if (is_near(a->ledger, term, m->node, n) &&
@@ -294,7 +289,7 @@ static bool keeps_even(const struct asking *a, const struct node_room *n)
 
 static struct asking asking_for(struct ledger *l, const struct member *m)
 {
-    const struct json *pod = pod_object(l, m);
+    const struct json *pod = member_pod(l, m);
 
     return (struct asking){.ledger = l, .member = m, .pod = pod, .spec = json_get(pod, "spec")};
 }
@@ -311,7 +306,7 @@ static int64_t held_there(const void *arg, const char *resource)
 
     for (const struct member *m = p->node->holders; m; m = m->next_on_node)
         if (m->extended && counts(p->asking, m))
-            sum = add_i64(sum, pod_amount_milli(json_get(pod_object(p->asking->ledger, m), "spec"),
+            sum = add_i64(sum, pod_amount_milli(json_get(member_pod(p->asking->ledger, m), "spec"),
                                                 "requests", resource));
     return sum;
 }
@@ -345,7 +340,7 @@ static bool node_suits(const struct json *pod_spec, const struct json *node)
 const struct json *constraints_taint(struct ledger *l, const struct member *m,
                                      const struct node_room *n)
 {
-    const struct json *spec = json_get(pod_object(l, m), "spec"), *node = node_object(l, n);
+    const struct json *spec = json_get(member_pod(l, m), "spec"), *node = node_object(l, n);
 
     if (!queue_allows_node(l, m->group->queue, n) || !node_suits(spec, node))
         return NULL;
@@ -370,7 +365,7 @@ bool constraints_allow(struct ledger *l, const struct member *m, const struct no
 bool constraints_allow_but_for_pods(struct ledger *l, const struct member *m,
                                     const struct node_room *n)
 {
-    const struct json *spec = json_get(pod_object(l, m), "spec"), *node = node_object(l, n);
+    const struct json *spec = json_get(member_pod(l, m), "spec"), *node = node_object(l, n);
 
     return queue_allows_node(l, m->group->queue, n) && node_suits(spec, node) &&
            count_taints(spec, node, false) == 0;

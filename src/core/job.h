@@ -26,7 +26,7 @@ struct job_snapshot {
     size_t ends_len;
     const struct json *const *services; /* likewise */
     size_t services_len;
-    /* Port leases: the job's own if port_lease_suffices(), otherwise all. */
+    /* Port leases: the job's own if port_leases_suffice(), otherwise all. */
     const struct json *const *leases;
     size_t leases_len;
     const char *lease_ns; /* their namespace; NULL: SYSTEM_NAMESPACE */

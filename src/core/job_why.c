@@ -362,6 +362,10 @@ static bool explain_preempted(struct job_view *v)
 
     if (!*message)
         return false;
+    if (json_at(v->snapshot->group, "status", "place")) { /* in line again, without pods */
+        explain_queueing(v, message);
+        return true;
+    }
     for (size_t i = 0; i < v->len; i++) {
         const struct replica *r = &v->replicas[i];
 

@@ -761,6 +761,60 @@ static int64_t waiting_since(const struct json *group)
     return *json_get_string(status, "phase", "") ? INT64_MAX : object_created_ms(group);
 }
 
+static void read_pod(struct ledger *l, struct member *m, const struct json *pod);
+
+/* A pod of that name may still be stopping: what is to come after it is another member, whose name
+ * no pod can have. */
+static void read_awaited(struct ledger *l, struct group *g, const struct json *awaited)
+{
+    json_each (name, json_get(awaited, "members")) {
+        char key[GROUP_KEY_SIZE];
+        struct member *m;
+
+        (void)snprintf(key, sizeof(key), "%s/", json_string(name, ""));
+        m = member_named(l, g, key);
+        if (!m)
+            return;
+        read_pod(l, m, json_get(awaited, "pod"));
+        m->has_pod = false;
+        m->awaited = true;
+    }
+}
+
+static bool names(const struct json *name, const struct member *m)
+{
+    size_t len = strlen(m->name) - 1;
+
+    return strncmp(json_string(name, ""), m->name, len) == 0 && !json_string(name, "")[len];
+}
+
+const struct json *member_pod(const struct ledger *l, const struct member *m)
+{
+    const struct group *g = m->group;
+
+    if (!m->awaited)
+        return l->find(l->arg, &kind_pod, g->ns, m->name);
+    json_each (awaited,
+               json_at(l->find(l->arg, &kind_pod_group, g->ns, g->name), "status", "awaited"))
+        json_each (name, json_get(awaited, "members"))
+            if (names(name, m))
+                return json_get(awaited, "pod");
+    return NULL;
+}
+
+/* The server only counts what is given. */
+static void read_preemption(struct ledger *l, struct group *g, const struct json *status)
+{
+    for (struct member *m = g->first; m; m = m->next)
+        m->awaited = m->due = false;
+    if (!g->preempted || l->keeps_all)
+        return;
+    json_each (awaited, json_get(status, "awaited"))
+        read_awaited(l, g, awaited);
+    set_text(l, &g->taken_by, json_get_string(status, "preemptedBy", ""));
+    put(l, &l->stopping, g->key, g);
+}
+
 static void read_status(struct ledger *l, struct group *g, const struct json *group)
 {
     const struct json *since = object_condition(group, "GroupScheduled");
@@ -776,6 +830,7 @@ static void read_status(struct ledger *l, struct group *g, const struct json *gr
     if (g->scheduled)
         json_each (placement, json_at(group, "status", "placements"))
             read_placement(l, g, placement);
+    read_preemption(l, g, json_get(group, "status"));
 }
 
 void ledger_group(struct ledger *l, const struct json *group, bool gone)
@@ -792,8 +847,10 @@ void ledger_group(struct ledger *l, const struct json *group, bool gone)
     if (gone) {
         g->scheduled = g->preempted = false;
         g->wanted = -1;
-        for (struct member *m = g->first; m; m = m->next)
+        for (struct member *m = g->first; m; m = m->next) {
             m->recorded = NULL;
+            m->awaited = m->due = false;
+        }
         return;
     }
     set_owner(l, g, group);
@@ -923,12 +980,18 @@ static bool is_waiting(const struct member *m)
 
 bool member_is_unplaced(const struct member *m)
 {
-    return is_waiting(m) && !m->node;
+    return (is_waiting(m) || m->due) && !m->node;
+}
+
+/* Of its bound members those that will go: of a preempted group all. */
+static int64_t leaving(const struct group *g)
+{
+    return g->preempted ? g->bound : g->leaving;
 }
 
 int64_t group_there(const struct group *g)
 {
-    return g->bound + g->to_bind - (g->started ? 0 : g->leaving);
+    return g->bound + g->to_bind - (g->started ? 0 : leaving(g));
 }
 
 bool group_lacks_role(const struct group *g, const struct group_role **ret_role, int64_t *ret_there)
@@ -937,7 +1000,7 @@ bool group_lacks_role(const struct group *g, const struct group_role **ret_role,
         int64_t there = 0;
 
         for (const struct member *m = g->first; m; m = m->next)
-            there += m->role == g->roles[i].name && member_is_live(m) && !m->deleting;
+            there += m->role == g->roles[i].name && ((member_is_live(m) && !m->deleting) || m->due);
         if (there >= g->roles[i].min)
             continue;
         *ret_role = &g->roles[i];
@@ -987,7 +1050,7 @@ static void unsettle(struct ledger *l, struct group *g)
     g->bound = g->leaving = 0;
     for (struct member *m = g->first, *next; m; m = next) {
         next = m->next;
-        if (!m->has_pod && !m->recorded) {
+        if (!m->has_pod && !m->recorded && !m->awaited) {
             member_free(l, m);
             continue;
         }
@@ -1110,15 +1173,50 @@ static void keep_all_recorded(struct ledger *l)
             keep_recorded(l, g);
 }
 
+/* It is there again. */
+static bool is_replaced(const struct group *g, const struct member *m)
+{
+    const struct member *pod = map_get(&g->by_name, m->name, strlen(m->name) - 1);
+
+    return pod && is_waiting(pod);
+}
+
+/* Which members its owner has yet to create. */
+static void find_due(struct group *g)
+{
+    int64_t left = g->preempted ? max_i64(g->wanted, 0) : 0;
+
+    g->due = 0;
+    for (const struct member *m = g->first; m; m = m->next)
+        left -= is_waiting(m);
+    for (struct member *m = g->first; m; m = m->next) {
+        m->due = m->awaited && left > 0 && !is_replaced(g, m);
+        left -= m->due;
+        g->due += m->due;
+    }
+}
+
+/* Some of its pods run and are not being stopped yet. */
+static bool still_runs(const struct group *g)
+{
+    for (const struct member *m = g->first; m; m = m->next)
+        if (member_is_live(m) && m->bound && !m->deleting)
+            return true;
+    return false;
+}
+
 static void settle(struct ledger *l, struct group *g)
 {
     g->unplaced = g->to_bind = 0;
+    find_due(g);
+    if (!g->preempted || !still_runs(g))
+        (void)map_removes(&l->stopping, g->key);
     for (const struct member *m = g->first; m; m = m->next) {
         g->unplaced += member_is_unplaced(m);
         g->to_bind += is_waiting(m) && m->node;
     }
     if (g->wanted >= 0) /* the others are about to be deleted */
-        g->unplaced = min_i64(g->unplaced, max_i64(g->wanted + g->leaving - g->holding, 0));
+        g->unplaced = min_i64(g->unplaced, max_i64(g->wanted + leaving(g) - g->holding, 0));
     g->started = g->holding > 0 && !g->preempted && !g->lapsed;
     g->most = g->started ? max_i64(g->most, g->holding) : 0;
     if (g->holding > 0)
@@ -1142,6 +1240,7 @@ static void group_free(struct ledger *l, struct group *g)
 {
     ledger_pay(g);
     forgive(l, g);
+    (void)map_removes(&l->stopping, g->key);
     while (g->first)
         member_free(l, g->first);
     (void)map_removes(&l->groups, g->key);
@@ -1156,6 +1255,7 @@ static void group_free(struct ledger *l, struct group *g)
     heap_free(g->owner);
     heap_free(g->owner_kind);
     heap_free(g->owner_uid);
+    heap_free(g->taken_by);
     heap_free(g->line_key);
     heap_free(g->claim);
     heap_free(g);
@@ -1191,11 +1291,42 @@ static void drop_over(struct ledger *l, struct group **at)
     }
 }
 
+/* It will not run any more, or not for now. */
+static bool has_left(const struct group *g)
+{
+    if (!g || (!g->lone && !g->exists))
+        return true;
+    if (g->wanted >= 0)
+        return g->wanted == 0;
+    for (const struct member *m = g->first; m; m = m->next)
+        if (member_is_live(m))
+            return false;
+    return true;
+}
+
+/* A preempted group keeps what still runs of it if the one it was to make room for is gone. It had
+ * started, so it had been whole. */
+static void call_off(struct ledger *l)
+{
+    map_for_each (node, &l->stopping) {
+        struct group *g = node->value;
+
+        if (!g->preempted || !*g->taken_by || !has_left(map_gets(&l->groups, g->taken_by)) ||
+            !still_runs(g))
+            continue;
+        g->preempted = false;
+        g->most = g->min_member;
+        g->judged_at = 0;
+        ledger_touch(l, g);
+    }
+}
+
 void ledger_settle(struct ledger *l)
 {
     if (l->nodes_changed)
         list_ready(l);
     drop_over(l, &l->dirty);
+    call_off(l);
     for (struct group *g = l->dirty; g; g = g->next_dirty)
         unsettle(l, g);
     keep_all_recorded(l);
@@ -1308,6 +1439,7 @@ void ledger_free(struct ledger *l)
     }
     map_release(&l->groups, NULL);
     map_release(&l->ahead, NULL);
+    map_release(&l->stopping, NULL);
     map_release(&l->refused, NULL);
     map_release(&l->nodes, node_free);
     map_release(&l->queues, queue_free_entry);

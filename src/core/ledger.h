@@ -36,6 +36,7 @@ enum wait_reason {
     WAIT_NONE,
     WAIT_MEMBERS,     /* its owner has not created enough pods yet */
     WAIT_STOPPING,    /* it was preempted, and some of its pods are still stopping */
+    WAIT_AGAIN,       /* it was preempted; in line, while its pods stop and are created again */
     WAIT_NO_QUEUE,    /* the queue does not exist */
     WAIT_NAMESPACE,   /* the queue is not for its namespace */
     WAIT_CLOSED,      /* the queue is closed */
@@ -133,6 +134,8 @@ struct member {
     const char *role;     /* one of its group's roles, or NULL */
     bool placed, evicted; /* by this decision */
     bool on_trial;        /* has a place only for a trial */
+    bool awaited;         /* no pod, but what is known of one its preempted group had */
+    bool due;             /* awaited, and the group's owner still has to create it */
     bool ending;          /* counted in its node's ending */
     char name[];
 };
@@ -156,6 +159,7 @@ struct group {
     bool lone;        /* a single pod */
     bool scheduled;   /* according to its status */
     bool preempted;   /* according to its status: its remaining pods must be stopped */
+    char *taken_by;   /* the key of the group it was preempted for, or NULL */
     bool taking;      /* others were evicted for it and it has no place yet */
     bool ahead;       /* is in ledger.ahead */
     int64_t stuck_ms; /* since when only incomplete groups are in its way; 0: not so */
@@ -173,6 +177,7 @@ struct group {
     /* Settled: */
     int64_t bound, unplaced, to_bind, holding;
     int64_t leaving; /* part of bound: being deleted */
+    int64_t due;     /* part of unplaced: members whose pods are still to be created */
     int64_t most;    /* the most members that had room together since it started */
     int64_t pods[POD_UNKNOWN + 1];
     struct resources held, held_ready; /* held_ready: on ready nodes */
@@ -229,6 +234,7 @@ struct ledger {
     struct map nodes, queues, groups;
     struct map refused;       /* groups whose last plan was refused */
     struct map ahead;         /* groups in line that precede others of equal queues */
+    struct map stopping;      /* preempted groups of which pods still run */
     uint64_t walks;           /* number of decisions */
     struct node_room **ready; /* ready nodes by name */
     size_t ready_len, ready_cap;
@@ -329,10 +335,12 @@ int64_t group_whole(const struct group *g);
 bool group_is_broken(const struct group *g);
 /* By name, with numbers in numeric order: a job's master or first worker comes first. */
 int member_compare(const struct member *a, const struct member *b);
-/* It has a waiting pod without a place. */
+/* It has a waiting pod without a place, or one is still to be created for it. */
 bool member_is_unplaced(const struct member *m);
 /* Its pod exists and has not ended. */
 bool member_is_live(const struct member *m);
+/* Its pod; of an awaited one, what its group's status says of it. */
+const struct json *member_pod(const struct ledger *l, const struct member *m);
 /* How many of its pods are placed and can be relied on. */
 int64_t group_there(const struct group *g);
 /* Whether a role has too few members; the first such role and its count. */

@@ -13,7 +13,7 @@
 
 #include "api/notebook_rules.h"
 #include "api/object.h"
-#include "core/app.h"
+#include "core/notebook_ssh.h"
 
 #define GRACE_SECONDS 10
 
@@ -21,7 +21,8 @@
  * through the node (NODE_TOKEN_VARIABLE, port/node.h). A command from the manifest gets it too. */
 static const char find_and_run[] =
     "PATH=\"$PATH${VIRTUAL_ENV:+:$VIRTUAL_ENV/bin}${MUSTER_JUPYTER:+:$MUSTER_JUPYTER/bin}"
-    "${MUSTER_EXE:+:${MUSTER_EXE%/*}}\"; "
+    "${MUSTER_EXE:+:${MUSTER_EXE%/*}}\"; " APP_CHECK_PORT("$" APP_PORT_VARIABLE,
+                                                          APP_EXIT_PORT_TAKEN) NOTEBOOK_SSH_START
     "JUPYTER_TOKEN=\"${JUPYTER_TOKEN:-$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')}\"; "
     "export JUPYTER_TOKEN; [ \"$0\" = jupyter-lab ] || exec \"$@\"; "
     "command -v jupyter-lab >/dev/null || "
@@ -41,29 +42,6 @@ static struct json *own_container(struct json *spec)
     return NULL;
 }
 
-static bool has_variable(const struct json *container, const char *name)
-{
-    json_each (variable, json_get(container, "env"))
-        if (json_string_is(json_get(variable, "name"), name))
-            return true;
-    return false;
-}
-
-static struct json *add_variable(struct arena *a, struct json *container, const char *name)
-{
-    struct json *variable = json_append(json_make_array(a, container, "env"), json_new_object(a));
-
-    json_set_string(a, variable, "name", name);
-    return variable;
-}
-
-static void set_variable(struct arena *a, struct json *container, const char *name,
-                         const char *value)
-{
-    if (!has_variable(container, name))
-        json_set_string(a, add_variable(a, container, name), "value", value);
-}
-
 static bool is_mounted(const struct json *container, const char *member, const char *value)
 {
     json_each (mount, json_get(container, "volumeMounts"))
@@ -81,8 +59,8 @@ static void set_volume_variable(struct arena *a, const struct json *spec, struct
     const char *claim = json_string(json_at(volume, "persistentVolumeClaim", "claimName"), "");
 
     if (*claim && !json_get(mount, "subPath"))
-        set_variable(a, container, "MUSTER_VOLUME",
-                     arena_printf(a, "%s:%s", claim, json_get_string(mount, "mountPath", "")));
+        app_set_variable(a, container, "MUSTER_VOLUME",
+                         arena_printf(a, "%s:%s", claim, json_get_string(mount, "mountPath", "")));
 }
 
 /* The first claim is the user's home, even if the manifest does not mount it. */
@@ -106,7 +84,7 @@ static void set_home(struct arena *a, const struct json *spec, struct json *cont
         home = NOTEBOOK_KUBEFLOW_HOME;
     if (!is_mounted(container, "mountPath", home))
         return;
-    set_variable(a, container, "HOME", home);
+    app_set_variable(a, container, "HOME", home);
     json_each (mount, json_get(container, "volumeMounts"))
         if (json_string_is(json_get(mount, "mountPath"), home))
             set_volume_variable(a, spec, container, mount);
@@ -143,9 +121,10 @@ static void set_command(struct arena *a, const struct json *notebook, struct jso
         json_append(args, json_clone(a, arg));
 }
 
-static struct json *pod_new(struct arena *a, const struct json *notebook, int64_t port,
-                            bool shared_network)
+static struct json *pod_new(const struct app_look *l)
 {
+    struct arena *a = l->arena;
+    const struct json *notebook = l->app;
     struct json *pod = app_child_new(a, &app_kind_notebook, notebook, &kind_pod);
     struct json *spec = json_clone(a, json_at(notebook, "spec", "template", "spec"));
     struct json *container = own_container(spec);
@@ -157,24 +136,27 @@ static struct json *pod_new(struct arena *a, const struct json *notebook, int64_
                                                          * restarts */
     if (!json_get(spec, "terminationGracePeriodSeconds"))
         json_set_int(a, spec, "terminationGracePeriodSeconds", GRACE_SECONDS);
-    set_variable(a, container, "NB_PREFIX",
-                 arena_printf(a, NOTEBOOK_PATH_PREFIX "/%s/%s", object_namespace(notebook),
-                              object_name(notebook)));
+    app_set_variable(a, container, "NB_PREFIX",
+                     arena_printf(a, NOTEBOOK_PATH_PREFIX "/%s/%s", object_namespace(notebook),
+                                  object_name(notebook)));
     set_home(a, spec, container);
-    app_set_port(a, container, port);
-    if (!shared_network)
+    app_set_port(a, container, l->port.port);
+    if (!l->snapshot->shared_network)
         return pod;
+    app_set_port_variable(a, container, l->port.port);
     if (!json_get(spec, "serviceAccountName") && !json_get(spec, "serviceAccount"))
         json_set_string(a, spec, "serviceAccountName",
                         app_child_name(a, &app_kind_notebook, notebook));
-    set_command(a, notebook, container, port);
+    set_command(a, notebook, container, l->port.port);
+    notebook_ssh_set(l, pod, container);
     return pod;
 }
 
 /* The template does not change; the port is in the arguments. */
 static bool pod_fits(const struct json *pod, const struct json *wanted)
 {
-    return json_equal(json_get(notebook_container(json_get(pod, "spec")), "args"),
+    return json_equal(notebook_ssh_mark(pod), notebook_ssh_mark(wanted)) &&
+           json_equal(json_get(notebook_container(json_get(pod, "spec")), "args"),
                       json_get(notebook_container(json_get(wanted, "spec")), "args"));
 }
 
@@ -208,6 +190,8 @@ static void plan_before(const struct app_look *l, struct plan *plan)
     plan_create_own(plan, &kind_service_account,
                     app_child_new(a, l->kind, l->app, &kind_service_account));
     plan_create_own(plan, &kind_role_binding, binding_new(a, l->app));
+    if (l->ssh)
+        plan_create_own(plan, &kind_secret, notebook_ssh_secret(l));
 }
 
 /* --- its life --------------------------------------------------------------------------------- */
@@ -266,5 +250,6 @@ const struct app_kind app_kind_notebook = {.job = &job,
                                            .active_ms = active_ms,
                                            .pod_new = pod_new,
                                            .pod_fits = pod_fits,
+                                           .add_status = notebook_ssh_status,
                                            .plan_before = plan_before,
                                            .explain_end = explain_end};

@@ -273,7 +273,7 @@ bool place_members(struct ledger *l, struct group *g, int64_t count, enum room r
     }
     if (left > 0)
         unplace_members(l, g);
-    else if (room <= ROOM_IN_TIME)
+    else if (room <= ROOM_IN_TIME && g->due == 0)
         keep_places(g);
     return left == 0;
 }

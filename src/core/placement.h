@@ -4,7 +4,7 @@
 
 #include "core/ledger.h"
 
-/* What counts as free. Placements with the first two are kept. */
+/* What counts as free. Placements with the first two are kept, unless pods are still to come. */
 enum room {
     ROOM_FREE,    /* not held, and not missed by a group ahead in line */
     ROOM_IN_TIME, /* also what is claimed for after ledger.ends_ms */

@@ -56,11 +56,11 @@ struct port_claim port_claim_for(struct arena *a, const struct json *const *leas
 
         if (port == 0)
             continue;
-        if (!is_held_by(leases[i], job_uid)) {
-            taken[port - PORT_FIRST] = true;
-        } else if (port == wanted) {
+        if (port == wanted && is_held_by(leases[i], job_uid)) {
             claim.held = true;
             claim.lease = leases[i];
+        } else {
+            taken[port - PORT_FIRST] = true;
         }
     }
     if (wanted < PORT_FIRST || wanted >= PORT_FIRST + PORT_COUNT || taken[wanted - PORT_FIRST])
@@ -69,17 +69,26 @@ struct port_claim port_claim_for(struct arena *a, const struct json *const *leas
 }
 
 /* status.port is a TensorBoard's. */
-const char *port_lease_name(struct arena *a, const struct json *job)
+void port_lease_names(struct arena *a, const struct json *job, const char *ret[PORTS_OF_JOB])
 {
-    int64_t port = json_int(json_at(job, "status", "masterPort"),
-                            json_int(json_at(job, "status", "port"), 0));
+    const int64_t ports[PORTS_OF_JOB] = {
+        json_int(json_at(job, "status", "masterPort"), json_int(json_at(job, "status", "port"), 0)),
+        json_int(json_at(job, "status", "ssh", "port"), 0)};
 
-    return port ? arena_printf(a, LEASE_PREFIX "%" PRId64, port) : NULL;
+    for (size_t i = 0; i < PORTS_OF_JOB; i++)
+        ret[i] = ports[i] ? arena_printf(a, LEASE_PREFIX "%" PRId64, ports[i]) : NULL;
 }
 
-bool port_lease_suffices(const struct json *job, const struct json *lease)
+bool port_wants_ssh(const struct json *job)
 {
-    if (lease && is_held_by(lease, object_uid(job)))
+    return json_bool(json_at(job, "spec", "ssh", "enabled"), false);
+}
+
+bool port_leases_suffice(const struct json *job, const struct json *const leases[PORTS_OF_JOB])
+{
+    if (port_wants_ssh(job) && !(leases[1] && is_held_by(leases[1], object_uid(job))))
+        return false;
+    if (leases[0] && is_held_by(leases[0], object_uid(job)))
         return true;
     /* A failed TensorBoard is retried. */
     return !json_at(job, "status", "port") && object_has_ended(job);

@@ -21,15 +21,18 @@ struct port_claim {
     const struct json *lease; /* that lease */
 };
 
-/* wanted: status.masterPort or 0. Keeps it unless another job has it; otherwise picks a free one,
- * starting at a hash of the job so that new jobs rarely collide. */
+/* wanted: status.masterPort or 0. Keeps it unless another job has it; otherwise picks one without a
+ * lease, starting at a hash of the job so that new jobs rarely collide. */
 struct port_claim port_claim_for(struct arena *a, const struct json *const *leases,
                                  size_t leases_len, const char *job_uid, int64_t wanted);
-/* The name of the lease in a job's status, or NULL. */
-const char *port_lease_name(struct arena *a, const struct json *job);
-/* Whether deciding about the job needs no lease but this one (which may be NULL): the job holds it,
+/* A job's port, and that of a Notebook's ssh server. */
+#define PORTS_OF_JOB 2
+bool port_wants_ssh(const struct json *job);
+/* The names of the leases in a job's status, or NULL. */
+void port_lease_names(struct arena *a, const struct json *job, const char *ret[PORTS_OF_JOB]);
+/* Whether deciding about the job needs no leases but these (which may be NULL): the job holds them,
  * or has ended. */
-bool port_lease_suffices(const struct json *job, const struct json *lease);
+bool port_leases_suffice(const struct json *job, const struct json *const leases[PORTS_OF_JOB]);
 /* ns: the namespace of the leases; NULL: SYSTEM_NAMESPACE. */
 struct json *port_lease_new(struct arena *a, const char *ns, int64_t port, const char *job_ns,
                             const char *job_name, const char *job_uid);

@@ -125,17 +125,22 @@ static const struct resources *held_past(const struct group *g)
 }
 
 /* What groups behind a queue's first one hold, having overtaken it while it waited, must not hold
- * it back behind other queues, or that could go on forever; after a day nothing does. */
+ * it back behind other queues, or that could go on forever; nor what it is about to lose itself;
+ * after a day nothing does. */
 static struct share share_of_next(const struct decision *d, const struct lane *lane)
 {
     const struct group *g = lane->next;
     const struct ledger *l = d->ledger;
+    struct resources less;
 
     if (!g || lane->ahead || lane->waits || g->started)
         return queue_share(l, lane->queue);
     if (g->first_ms && d->now_ms >= g->first_ms + FIRST_LIMIT_MS)
         return (struct share){0, 1};
-    return share_less(l, lane->queue, held_past(g));
+    less = *held_past(g);
+    if (g->preempted)
+        resources_add(&less, &g->held);
+    return share_less(l, lane->queue, &less);
 }
 
 static bool goes_before(const struct lane *a, const struct lane *b)
@@ -261,14 +266,13 @@ static bool quota_holds(const struct queue_entry *q, const struct resources *ask
     return !queue_lacks(q, asks, beside, &which);
 }
 
-static enum wait_reason find_verdict(struct ledger *l, struct group *g)
+/* Once all its pods have stopped. */
+static enum wait_reason lasting_verdict(struct ledger *l, struct group *g)
 {
     struct resources asks = group_asks(g, needed(g));
 
     if (g->started && group_required(g) > 0)
         resources_add(&asks, &g->held); /* it needs both */
-    if (g->preempted && g->bound > 0)
-        return WAIT_STOPPING;
     if (!has_members(g) || (!g->lone && !g->exists))
         return WAIT_MEMBERS;
     if (l->ready_len == 0)
@@ -284,6 +288,13 @@ static enum wait_reason find_verdict(struct ledger *l, struct group *g)
                : place_would_fit_also(l, g, needed(g), true) ? WAIT_NOT_READY
                                                              : WAIT_NEVER_FITS;
     return !g->started && g->queue->closed ? WAIT_CLOSED : WAIT_NONE;
+}
+
+static enum wait_reason find_verdict(struct ledger *l, struct group *g)
+{
+    enum wait_reason verdict = lasting_verdict(l, g);
+
+    return g->preempted && g->bound > 0 && (verdict || g->due == 0) ? WAIT_STOPPING : verdict;
 }
 
 static enum wait_reason judge(struct ledger *l, struct group *g)
@@ -321,22 +332,27 @@ static bool place(struct decision *d, struct group *g, int64_t count)
         if (!length || l->ends_ms > d->lent_until_ms || !place_members(l, g, count, room))
             return false;
     }
-    place_rest(l, g, room);
+    if (g->due == 0)
+        place_rest(l, g, room);
     return true;
 }
 
 static enum wait_reason try_quota(struct group *g, const struct resources *asks)
 {
-    static const struct resources nothing;
     struct queue_entry *q = g->queue;
+    struct resources others = {0}, own = {0};
 
-    /* A partly running group is completed first: that way it ends sooner. */
-    if (quota_holds(q, asks, group_is_broken(g) ? &nothing : &q->reserved))
+    if (g->preempted)
+        resources_subtract(&own, &g->held); /* it is about to lose that */
+    if (!group_is_broken(g))                /* that is completed first: that way it ends sooner */
+        others = q->reserved;
+    resources_add(&others, &own);
+    if (quota_holds(q, asks, &others))
         return WAIT_NONE;
     if (!q->refuses)
         resources_add(&q->reserved, asks);
     q->refuses = true;
-    return quota_holds(q, asks, &nothing) ? WAIT_TURN : WAIT_QUOTA;
+    return quota_holds(q, asks, &own) ? WAIT_TURN : WAIT_QUOTA;
 }
 
 static enum wait_reason wait_for_room(struct decision *d, struct group *g)
@@ -349,6 +365,18 @@ static enum wait_reason wait_for_room(struct decision *d, struct group *g)
     if (!g->clears)
         claim_room(d, g, count);
     return d->first && !g->clears ? WAIT_TURN : WAIT_RESOURCES;
+}
+
+/* What it would get now is kept for it until its pods are there. */
+static enum wait_reason keep_turn(struct decision *d, struct group *g, bool has_quota)
+{
+    int64_t count = needed(g);
+
+    if (has_quota && place(d, g, count))
+        claim_places(d, g);
+    else if (has_quota)
+        claim_room(d, g, count);
+    return WAIT_AGAIN;
 }
 
 /* Partly running, and too large for its quota even alone. */
@@ -373,6 +401,8 @@ static enum wait_reason try(struct decision *d, struct group *g)
         struct resources asks = group_asks(g, needed(g));
 
         reason = try_quota(g, &asks);
+        if (g->due > 0)
+            return keep_turn(d, g, reason == WAIT_NONE);
         if (reason != WAIT_NONE)
             break;
         if (!place(d, g, needed(g)))
@@ -400,7 +430,8 @@ static enum wait_reason try_in_turn(struct decision *d, struct group *g)
 
 static bool is_in_line(enum wait_reason reason)
 {
-    return reason == WAIT_RESOURCES || reason == WAIT_TURN || reason == WAIT_QUOTA;
+    return reason == WAIT_RESOURCES || reason == WAIT_TURN || reason == WAIT_QUOTA ||
+           reason == WAIT_AGAIN;
 }
 
 static bool is_told_exactly(size_t position)
@@ -433,7 +464,7 @@ static void note_reached(struct decision *d, struct group *g, enum wait_reason r
         ledger_reach(d->ledger, g);
     else
         ledger_unreach(g);
-    if (!d->first && reason == WAIT_RESOURCES && waits)
+    if (!d->first && (reason == WAIT_RESOURCES || reason == WAIT_AGAIN) && waits)
         d->first = g;
 }
 

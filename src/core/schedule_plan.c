@@ -202,7 +202,7 @@ static void set_conditions(struct decision *d, const struct group *g, const stru
 {
     bool scheduled = s->phase == GROUP_RUNNING;
     bool enough = scheduled || s->phase == GROUP_FINISHED ||
-                  (g->line_key && g->reason != WAIT_MEMBERS);
+                  (g->line_key && g->reason != WAIT_MEMBERS && g->due == 0);
     struct json *list = json_make_array(d->arena, status, "conditions");
 
     json_append(list, condition(d, object, "SufficientGroupMember", enough,
@@ -291,6 +291,83 @@ static int64_t place_told(const struct group *g)
     return g->position > 0 ? min_i64((int64_t)g->position, PLACES_TOLD + 1) : PLACES_TOLD + 1;
 }
 
+static const struct json *pod_of(struct decision *d, const struct member *m)
+{
+    return m->has_pod ? d->ledger->find(d->ledger->arg, &kind_pod, m->group->ns, m->name) : NULL;
+}
+
+/* What decides where a pod may run, and nothing else of it. */
+static struct json *outline(struct decision *d, const struct member *m)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    static const char *const whole[] = {
+        "nodeSelector",     "affinity",      "tolerations", "topologySpreadConstraints",
+        "preemptionPolicy", "schedulerName", "priority",    "overhead"};
+    const struct json *pod = pod_of(d, m), *spec = json_get(pod, "spec");
+    struct arena *a = d->arena;
+    struct json *kept = json_new_object(a), *kept_spec = json_make_object(a, kept, "spec");
+
+    if (!pod) {
+        struct json *list = json_make_array(a, kept_spec, "containers");
+        struct json *c = json_append(list, json_new_object(a));
+
+        json_set(a, json_make_object(a, c, "resources"), "requests", resources_map(a, &m->asks));
+        return kept;
+    }
+    if (object_labels(pod))
+        json_set(a, json_make_object(a, kept, "metadata"), "labels",
+                 json_clone(a, object_labels(pod)));
+    for (size_t i = 0; i < ELEMS(whole); i++)
+        if (json_get(spec, whole[i]))
+            json_set(a, kept_spec, whole[i], json_clone(a, json_get(spec, whole[i])));
+    for (size_t i = 0; i < ELEMS(lists); i++)
+        json_each (c, json_get(spec, lists[i])) {
+            struct json *list = json_make_array(a, kept_spec, lists[i]);
+            struct json *kept_c = json_append(list, json_new_object(a));
+
+            if (json_get(c, "resources"))
+                json_set(a, kept_c, "resources", json_clone(a, json_get(c, "resources")));
+        }
+    return kept;
+}
+
+/* The members that are being evicted, of which its owner creates new ones: until those are there
+ * the group keeps its place in line for them. */
+static struct json *awaited(struct decision *d, const struct group *g)
+{
+    struct json *list = json_new_array(d->arena);
+
+    map_for_each (node, &g->by_name) {
+        const struct member *m = node->value;
+        struct json *last = list ? list->u.list.last : NULL;
+        struct json *pod = m->node ? outline(d, m) : NULL;
+
+        if (!pod)
+            continue;
+        if (!last || !json_equal(json_get(last, "pod"), pod)) {
+            last = json_append(list, json_new_object(d->arena));
+            json_set(d->arena, last, "pod", pod);
+        }
+        json_append_string(d->arena, json_make_array(d->arena, last, "members"), m->name);
+    }
+    return list;
+}
+
+static void set_preemption(struct decision *d, const struct group *g, const struct json *object,
+                           struct json *status)
+{
+    static const char *const kept[] = {"preemptedBy", "awaited"};
+    const struct json *old = json_get(object, "status");
+
+    for (size_t i = 0; i < ELEMS(kept) && !g->taker; i++)
+        if (json_get(old, kept[i]))
+            json_set(d->arena, status, kept[i], json_clone(d->arena, json_get(old, kept[i])));
+    if (g->taker && g->taker != g)
+        json_set_string(d->arena, status, "preemptedBy", g->taker->key);
+    if (g->taker && g->wanted > 0)
+        json_set(d->arena, status, "awaited", awaited(d, g));
+}
+
 static struct json *group_status(struct decision *d, struct group *g, const struct json *object,
                                  const struct standing *s)
 {
@@ -313,6 +390,8 @@ static struct json *group_status(struct decision *d, struct group *g, const stru
     if (s->phase == GROUP_PENDING && place_told(g) > 0)
         json_set_int(a, status, "place", place_told(g));
     json_set(a, status, "placements", placements(d, g));
+    if (s->preempted)
+        set_preemption(d, g, object, status);
     for (int i = 0; i <= POD_UNKNOWN; i++)
         json_set_int(a, status, phase_members[i], g->pods[i]);
     return status;
@@ -393,11 +472,6 @@ static void plan_group(struct decision *d, struct group *g)
 }
 
 /* --- pods ------------------------------------------------------------------------------------- */
-
-static const struct json *pod_of(struct decision *d, const struct member *m)
-{
-    return m->has_pod ? d->ledger->find(d->ledger->arg, &kind_pod, m->group->ns, m->name) : NULL;
-}
 
 static bool is_to_bind(const struct member *m)
 {
@@ -496,11 +570,16 @@ static struct json *owner_of(struct decision *d, const struct group *g)
     return job;
 }
 
+static bool lacks_only_pods(const struct group *g)
+{
+    return g->reason == WAIT_MEMBERS || (g->reason == WAIT_AGAIN && g->bound == 0);
+}
+
 /* A job creates missing pods itself, at once; but what a pod was told about a group that is gone is
  * no longer true. */
 static bool is_to_tell(struct decision *d, const struct group *g, const struct member *m)
 {
-    if (g->reason != WAIT_MEMBERS || !owner_kind(g))
+    if (!lacks_only_pods(g) || !owner_kind(g))
         return true;
     return !g->exists && object_condition(pod_of(d, m), "PodScheduled");
 }

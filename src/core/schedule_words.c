@@ -21,6 +21,7 @@ const char *wait_reason_name(enum wait_reason reason)
         [WAIT_NONE] = "",
         [WAIT_MEMBERS] = "InsufficientMember",
         [WAIT_STOPPING] = CONDITION_PREEMPTED,
+        [WAIT_AGAIN] = CONDITION_PREEMPTED,
         [WAIT_NO_QUEUE] = "QueueNotFound",
         [WAIT_NAMESPACE] = "NamespaceNotAllowed",
         [WAIT_CLOSED] = "QueueClosed",
@@ -221,7 +222,7 @@ static const char *outside_queue(struct decision *d, const struct queue_entry *q
 
 static const char *nowhere(struct decision *d, const struct member *m)
 {
-    const struct json *pod = d->ledger->find(d->ledger->arg, &kind_pod, m->group->ns, m->name);
+    const struct json *pod = member_pod(d->ledger, m);
     const struct json *selector = json_at(pod, "spec", "nodeSelector");
     const char *lacking = absent_node(d, pod);
 
@@ -491,7 +492,7 @@ static const char *why_only(struct decision *d, const struct group *g)
 
     while (m && !member_is_unplaced(m))
         m = m->next;
-    if (m && named_node(d->ledger->find(d->ledger->arg, &kind_pod, g->ns, m->name)))
+    if (m && named_node(member_pod(d->ledger, m)))
         return "which its nodeName names";
     other = useful(d, g, true, &more);
     if (other)
@@ -518,7 +519,7 @@ static const char *node_text(struct decision *d, const struct group *g, const st
 static const char *keeping_apart(struct decision *d, const struct group *g)
 {
     for (const struct member *m = g->first; m; m = m->next) {
-        const struct json *pod = d->ledger->find(d->ledger->arg, &kind_pod, g->ns, m->name);
+        const struct json *pod = member_pod(d->ledger, m);
 
         if (!member_is_unplaced(m))
             continue;
@@ -1147,6 +1148,25 @@ const char *words_of_members(struct decision *d, const struct group *g)
                         group_there(g) + g->unplaced, g->min_member);
 }
 
+/* It was preempted and keeps its place in line. */
+static const char *again(struct decision *d, const struct group *g)
+{
+    const char *place = arena_printf(d->arena,
+                                     g->position > PLACES_TOLD ? "more than %zu are in line before "
+                                                                 "it"
+                                                               : "number %zu in line",
+                                     min_size(g->position, PLACES_TOLD));
+
+    if (!place)
+        return "";
+    if (g->bound > 0)
+        return arena_printf(d->arena,
+                            "waiting again: %s; %" PRId64 " of its own pods %s still stopping",
+                            place, g->bound, g->bound == 1 ? "is" : "are");
+    return arena_printf(d->arena, "waiting again: %s; %" PRId64 " of its pods %s not created yet",
+                        place, g->due, g->due == 1 ? "is" : "are");
+}
+
 const char *words_for(struct decision *d, struct group *g)
 {
     switch (g->reason) {
@@ -1156,6 +1176,8 @@ const char *words_for(struct decision *d, struct group *g)
         return words_of_members(d, g);
     case WAIT_STOPPING:
         return arena_printf(d->arena, "waiting for %" PRId64 " of its own pods to stop", g->bound);
+    case WAIT_AGAIN:
+        return again(d, g);
     case WAIT_NO_QUEUE:
         return arena_printf(d->arena,
                             "there is no queue \"%s\" in namespace %s: make it "

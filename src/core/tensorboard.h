@@ -8,8 +8,7 @@
 #define TENSORBOARD_IMAGE "tensorflow/tensorflow:2.14.0" /* default of spec.image */
 
 /* See struct app_kind. */
-struct json *tensorboard_pod_new(struct arena *a, const struct json *board, int64_t port,
-                                 bool shared_network);
+struct json *tensorboard_pod_new(const struct app_look *l);
 bool tensorboard_pod_fits(const struct json *pod, const struct json *wanted);
 
 #endif

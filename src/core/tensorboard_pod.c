@@ -26,8 +26,8 @@ static const char find_and_run[] =
     "set -f; IFS='\n'; n=0; "
     "while :; do for d in $" FOLDERS_VARIABLE "; do [ -d \"$d\" ] && break 2; done; "
     "n=$((n + 1)); [ $n -le 60 ] || { echo 'its folder does not exist' >&2; exit 72; }; "
-    "sleep 1; done; "
-    "exec tensorboard \"$@\"";
+    "sleep 1; done; " APP_CHECK_PORT("$" APP_PORT_VARIABLE,
+                                     APP_EXIT_PORT_TAKEN) "exec tensorboard \"$@\"";
 
 /* --- folders ---------------------------------------------------------------------------------- */
 
@@ -115,6 +115,7 @@ static void set_command(struct arena *a, const struct json *board, struct json *
         add_option(a, command, "/bin/sh", "-c");
         json_append_string(a, command, find_and_run);
         set_folders_variable(a, container, folders, len);
+        app_set_port_variable(a, container, port);
     }
     json_append_string(a, command, "tensorboard");
     add_folders(a, args, folders, len);
@@ -147,9 +148,11 @@ static void set_resources(struct arena *a, const struct json *board, struct json
     set_if_absent(a, requests, "memory", "64Mi");
 }
 
-struct json *tensorboard_pod_new(struct arena *a, const struct json *board, int64_t port,
-                                 bool shared_network)
+struct json *tensorboard_pod_new(const struct app_look *l)
 {
+    struct arena *a = l->arena;
+    const struct json *board = l->app;
+    bool shared_network = l->snapshot->shared_network;
     struct json *pod = app_child_new(a, &app_kind_tensorboard, board, &kind_pod);
     struct json *spec = json_make_object(a, pod, "spec");
     struct json *container = json_append(json_make_array(a, spec, "containers"),
@@ -164,9 +167,9 @@ struct json *tensorboard_pod_new(struct arena *a, const struct json *board, int6
     json_set_bool(a, spec, "automountServiceAccountToken", false);
     json_set_string(a, container, "name", app_kind_tensorboard.container);
     json_set_string(a, container, "image", *image ? image : TENSORBOARD_IMAGE);
-    set_command(a, board, container, port, shared_network);
+    set_command(a, board, container, l->port.port, shared_network);
     set_resources(a, board, container, shared_network);
-    app_set_port(a, container, port);
+    app_set_port(a, container, l->port.port);
     for (size_t i = 0; i < len; i++)
         if (!is_mounted(folders, i, folders[i].claim))
             add_claim(a, spec, container, folders[i].claim);

@@ -137,7 +137,15 @@ static struct pod_dial *dial(struct node *n, const struct node_pod *pod, unsigne
 {
     const struct door *d = door_of(n);
 
-    return pod_dial_start(d->loop, d->pod_root, pod, port, fn, arg);
+    return pod_dial_start(d->loop, d->pod_root, pod, port, false, fn, arg);
+}
+
+static struct pod_dial *count_peers(struct node *n, const struct node_pod *pod, unsigned port,
+                                    node_dial_fn *fn, void *arg)
+{
+    const struct door *d = door_of(n);
+
+    return pod_dial_start(d->loop, d->pod_root, pod, port, true, fn, arg);
 }
 
 static void cancel_dial(struct node *n, struct pod_dial *dial)
@@ -190,14 +198,13 @@ static void attach(struct node *n, const struct node_pod *pod, const struct node
     fn(arg, session, rc < 0 ? &err : NULL);
 }
 
-static void forward(struct node *n, const struct node_pod *pod, const struct node_upgrade *u,
-                    node_session_fn *fn, void *arg)
+static void forward(struct node *n, const struct node_pod *pod, const struct node_ports *ports,
+                    const struct node_upgrade *u, node_session_fn *fn, void *arg)
 {
     auto_err err = ERR_INIT;
     struct node_session *session = NULL;
-    int rc = door_forward(n, pod, &session, &err);
+    int rc = door_forward(n, pod, ports, u->kind, &session, &err);
 
-    (void)u;
     fn(arg, session, rc < 0 ? &err : NULL);
 }
 
@@ -222,6 +229,7 @@ static const struct node_ops door_ops = {.open_log = open_log,
                                          .samples = samples,
                                          .latest = door_latest,
                                          .dial = dial,
+                                         .count_peers = count_peers,
                                          .cancel_dial = cancel_dial};
 
 struct node *door_new(struct loop *l, const char *pod_root, const char *node_name, struct err *err)

@@ -38,8 +38,8 @@ int door_exec(struct node *n, const struct node_pod *pod, const struct node_comm
               struct node_session **ret, struct err *err) must_check;
 int door_attach(struct node *n, const struct node_pod *pod, const struct node_command *c,
                 struct node_session **ret, struct err *err) must_check;
-int door_forward(struct node *n, const struct node_pod *pod, struct node_session **ret,
-                 struct err *err) must_check;
+int door_forward(struct node *n, const struct node_pod *pod, const struct node_ports *ports,
+                 enum mux_kind kind, struct node_session **ret, struct err *err) must_check;
 /* In the format of node_samples_fn; returns whether anything was kept. */
 bool door_samples(struct node *n, const struct node_pod *pod, const struct node_samples_query *q,
                   struct buf *out);

@@ -17,6 +17,7 @@
 #include "door/door_internal.h"
 #include "door/far_internal.h"
 #include "net/query.h"
+#include "net/relay.h"
 
 #define PATH_LIMIT_BYTES (16u * 1024u)
 #define HELD_BYTES (256u * 1024u) /* of an unread log; then the node waits */
@@ -79,16 +80,14 @@ int far_may_ask(const struct far *f, struct err *err)
 typedef void whole_fn(void *arg, const struct buf *body, const struct err *err);
 
 struct far_get {
-    struct stream stream; /* for a log, once it has begun */
+    struct relay relay; /* of a log; holds a complete answer too */
     struct far_get *prev, *next;
     struct far_node *node;
     struct api_stream *api;
     struct clock_timer *timer; /* until the answer begins */
-    struct buf body;
-    node_log_fn *log_fn; /* for a log; NULL once called */
+    node_log_fn *log_fn;       /* for a log; NULL once called */
     whole_fn *whole_fn;
     void *arg;
-    bool paused, over, broken;
 };
 
 static void get_free(struct far_get *g)
@@ -101,7 +100,7 @@ static void get_free(struct far_get *g)
     list_remove(&f->gets, g);
     f->asks--;
     far_node_release(g->node);
-    buf_release(&g->body);
+    buf_release(&g->relay.held);
     free(g);
 }
 
@@ -138,21 +137,14 @@ static void on_open(void *arg)
     clock_stop(loop_clock(g->node->far->loop), g->timer);
     g->timer = NULL;
     g->log_fn = NULL;
-    fn(g->arg, &g->stream, NULL);
+    fn(g->arg, &g->relay.stream, NULL);
 }
 
 static void on_data(void *arg, const char *data, size_t len)
 {
     struct far_get *g = arg;
 
-    buf_add(&g->body, data, len);
-    if (g->whole_fn)
-        return;
-    if (!g->paused && g->body.len >= HELD_BYTES) {
-        g->paused = true;
-        transport_pause(g->node->transport, g->api, true);
-    }
-    stream_ready(&g->stream);
+    (void)relay_add(&g->relay, data, len); /* too much: the reader learns of it, and closes */
 }
 
 static void on_end(void *arg, const struct api_reply *reply)
@@ -162,51 +154,40 @@ static void on_end(void *arg, const struct api_reply *reply)
 
     g->api = NULL;
     if (!g->whole_fn && (!g->log_fn || reply->status == 200)) {
-        g->over = true;
-        g->broken = reply->status != 200;
+        relay_end(&g->relay, g->relay.broken || reply->status != 200);
         if (g->log_fn)
             on_open(g);
-        else
-            stream_ready(&g->stream);
         return;
     }
     if (reply->status != 200)
         far_refusal(g->node, reply->status, reply->body, reply->body_len, &err);
-    else if (g->body.failed)
+    else if (g->relay.held.failed)
         (void)err_set(&err, ERR_UNAVAILABLE, "the answer of %s is too large", g->node->who);
     if (err_is_set(&err)) {
         get_failed(g, &err);
     } else if (g->whole_fn) {
         whole_fn *fn = g->whole_fn;
         void *fn_arg = g->arg;
-        struct buf body = g->body;
+        struct buf body = g->relay.held;
 
-        buf_init(&g->body, 0);
+        buf_init(&g->relay.held, 0);
         get_free(g);
         fn(fn_arg, &body, NULL);
         buf_release(&body);
     }
 }
 
-static ssize_t read_log(struct stream *s, char *out, size_t cap)
+static void pause_log(struct relay *r, bool paused)
 {
-    struct far_get *g = container_of(s, struct far_get, stream);
-    bool failed = g->body.failed;
-    ssize_t n = stream_take(&g->body, g->over || failed, g->broken || failed, out, cap);
+    struct far_get *g = container_of(r, struct far_get, relay);
 
-    if (g->paused && g->body.len < HELD_BYTES && g->api) {
-        g->paused = false;
-        transport_pause(g->node->transport, g->api, false);
-    }
-    return n;
+    transport_pause(g->node->transport, g->api, paused);
 }
 
-static void close_log(struct stream *s)
+static void close_log(struct relay *r)
 {
-    get_free(container_of(s, struct far_get, stream));
+    get_free(container_of(r, struct far_get, relay));
 }
-
-static const struct stream_ops log_ops = {.read = read_log, .close = close_log};
 
 /* Exactly one of the functions is given; immediate errors are reported before this returns. */
 static void get(struct far_node *n, const struct buf *path, node_log_fn *log_fn, whole_fn *whole,
@@ -227,12 +208,12 @@ static void get(struct far_node *n, const struct buf *path, node_log_fn *log_fn,
             whole(arg, NULL, &err);
         return;
     }
-    g->stream.ops = &log_ops;
+    relay_init(&g->relay, log_fn ? HELD_BYTES : SIZE_MAX,
+               log_fn ? HELD_LIMIT_BYTES : WHOLE_LIMIT_BYTES, pause_log, close_log);
     g->node = n;
     g->log_fn = log_fn;
     g->whole_fn = whole;
     g->arg = arg;
-    buf_init(&g->body, log_fn ? HELD_LIMIT_BYTES : WHOLE_LIMIT_BYTES);
     far_node_hold(n);
     list_push(&f->gets, g);
     f->asks++;

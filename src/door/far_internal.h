@@ -48,8 +48,8 @@ void far_exec(struct node *n, const struct node_pod *pod, const struct node_comm
               const struct node_upgrade *u, node_session_fn *fn, void *arg);
 void far_attach(struct node *n, const struct node_pod *pod, const struct node_command *c,
                 const struct node_upgrade *u, node_session_fn *fn, void *arg);
-void far_forward(struct node *n, const struct node_pod *pod, const struct node_upgrade *u,
-                 node_session_fn *fn, void *arg);
+void far_forward(struct node *n, const struct node_pod *pod, const struct node_ports *ports,
+                 const struct node_upgrade *u, node_session_fn *fn, void *arg);
 void far_stop_sessions(struct far *f, const struct err *why);
 
 #endif

@@ -168,7 +168,8 @@ static void begin_waiting(struct far *f)
 }
 
 static void write_request(struct far_session *s, const char *what, const struct node_pod *pod,
-                          const struct node_command *c, const struct node_upgrade *u)
+                          const struct node_command *c, const struct node_ports *ports,
+                          const struct node_upgrade *u)
 {
     static const char *const streams[NODE_STREAMS] = {
         [NODE_STDIN] = "input", [NODE_STDOUT] = "output", [NODE_STDERR] = "error"};
@@ -187,6 +188,8 @@ static void write_request(struct far_session *s, const char *what, const struct 
             buf_addf(b, "%s=1&", streams[i]);
     if (c && c->tty)
         buf_adds(b, "tty=1&");
+    for (size_t i = 0; ports && i < ports->count; i++)
+        buf_addf(b, "port=%u&", ports->all[i]);
     for (const char *const *w = c ? c->argv : NULL; w && *w; w++) {
         buf_adds(b, "command=");
         percent_encode(b, *w);
@@ -205,8 +208,8 @@ static void write_request(struct far_session *s, const char *what, const struct 
 }
 
 static void ask(struct node *node, const char *what, const struct node_pod *pod,
-                const struct node_command *c, const struct node_upgrade *u, node_session_fn *fn,
-                void *arg)
+                const struct node_command *c, const struct node_ports *ports,
+                const struct node_upgrade *u, node_session_fn *fn, void *arg)
 {
     struct far_node *n = container_of(node, struct far_node, node);
     struct far *f = n->far;
@@ -225,7 +228,7 @@ static void ask(struct node *node, const char *what, const struct node_pod *pod,
     buf_init(&s->request, REQUEST_LIMIT_BYTES);
     (void)snprintf(s->offer, sizeof(s->offer), "%s", u->offer);
     (void)snprintf(s->protocol, sizeof(s->protocol), "%s", u->protocol);
-    write_request(s, what, pod, c, u);
+    write_request(s, what, pod, c, ports, u);
     far_node_hold(n);
     list_push(&f->waiting, s);
     f->asks++;
@@ -235,19 +238,19 @@ static void ask(struct node *node, const char *what, const struct node_pod *pod,
 void far_exec(struct node *n, const struct node_pod *pod, const struct node_command *c,
               const struct node_upgrade *u, node_session_fn *fn, void *arg)
 {
-    ask(n, "exec", pod, c, u, fn, arg);
+    ask(n, "exec", pod, c, NULL, u, fn, arg);
 }
 
 void far_attach(struct node *n, const struct node_pod *pod, const struct node_command *c,
                 const struct node_upgrade *u, node_session_fn *fn, void *arg)
 {
-    ask(n, "attach", pod, c, u, fn, arg);
+    ask(n, "attach", pod, c, NULL, u, fn, arg);
 }
 
-void far_forward(struct node *n, const struct node_pod *pod, const struct node_upgrade *u,
-                 node_session_fn *fn, void *arg)
+void far_forward(struct node *n, const struct node_pod *pod, const struct node_ports *ports,
+                 const struct node_upgrade *u, node_session_fn *fn, void *arg)
 {
-    ask(n, "portForward", pod, NULL, u, fn, arg);
+    ask(n, "portForward", pod, NULL, ports, u, fn, arg);
 }
 
 void far_stop_sessions(struct far *f, const struct err *why)

@@ -3,6 +3,9 @@
  * errors, and one connection of ours to the port, on which a process of that pod must listen
  * (runtime/pod_dial.h).
  *
+ * Over WebSocket channels the ports are in the request, each with one connection, and its channels
+ * are numbered from 0: one is added to them here, as a stream 0 is none.
+ *
  * Streams have no flow control of their own: one that does not take its data blocks the others.
  */
 #include <errno.h>
@@ -44,7 +47,9 @@ struct forward {
     struct node_session session;
     struct door *door;
     struct mux *mux;
+    uint32_t first; /* what a stream's number here has more than the mux's */
     char *ns, *name, *uid;
+    struct node_ports ports;
     struct pair *pairs;
     size_t pair_count;
 };
@@ -74,17 +79,20 @@ static void pair_free(struct pair *p)
     free(p);
 }
 
-/* Closes both streams from our side, and frees it. */
+/* Closes both streams from our side, and frees it. Channels cannot be closed alone: the connection
+ * ends with the last of them. */
 static void pair_end(struct pair *p)
 {
     struct forward *f = p->forward;
 
     if (p->error)
-        mux_end(f->mux, p->error);
+        mux_end(f->mux, p->error - f->first);
     if (p->data)
-        mux_end(f->mux, p->data);
+        mux_end(f->mux, p->data - f->first);
     pair_free(p);
     update_pause(f);
+    if (f->first && !f->pairs)
+        mux_finish(f->mux);
 }
 
 static void pair_fail(struct pair *p, const char *what, const char *why)
@@ -95,7 +103,7 @@ static void pair_fail(struct pair *p, const char *what, const char *why)
     (void)snprintf(text, sizeof(text), "error forwarding port %u to pod %s/%s: %s: %s", p->port,
                    f->ns, f->name, what, why);
     if (p->error)
-        mux_send(f->mux, p->error, text, strlen(text));
+        mux_send(f->mux, p->error - f->first, text, strlen(text));
     pair_end(p);
 }
 
@@ -145,9 +153,13 @@ static bool read_output(struct pair *p)
         return true;
     n = recv(p->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
     if (n > 0) {
-        mux_send(p->forward->mux, p->data, bytes, (size_t)n);
+        mux_send(p->forward->mux, p->data - p->forward->first, bytes, (size_t)n);
     } else if (n == 0) {
         p->output_over = true;
+        if (p->forward->first) { /* the client cannot be told otherwise */
+            pair_end(p);
+            return false;
+        }
         mux_end(p->forward->mux, p->data);
     } else if (errno != EAGAIN && errno != EINTR) {
         pair_fail(p, "read", strerror(errno));
@@ -194,7 +206,7 @@ static void pair_connect(struct pair *p)
     const struct forward *f = p->forward;
     const struct node_pod pod = {f->ns, f->name, f->uid};
 
-    p->dial = pod_dial_start(f->door->loop, f->door->pod_root, &pod, p->port, on_dialled, p);
+    p->dial = pod_dial_start(f->door->loop, f->door->pod_root, &pod, p->port, false, on_dialled, p);
     if (!p->dial)
         pair_fail(p, "connect", strerror(ENOMEM));
 }
@@ -257,7 +269,7 @@ static void on_opened(void *arg, uint32_t stream, const struct spdy_header *head
 static struct pair *find_data(const struct forward *f, uint32_t stream)
 {
     for (struct pair *p = f->pairs; p; p = p->next)
-        if (p->data == stream)
+        if (p->data == stream + f->first)
             return p;
     return NULL;
 }
@@ -329,26 +341,53 @@ static const struct mux_handler events = {.opened = on_opened,
                                           .drained = on_drained,
                                           .closed = on_closed};
 
+/* The first message of a channel is its port, the low byte first. */
+static void announce(struct pair *p)
+{
+    const unsigned char port[] = {(unsigned char)p->port, (unsigned char)(p->port >> 8)};
+    const struct forward *f = p->forward;
+
+    mux_send(f->mux, p->data - f->first, port, sizeof(port));
+    mux_send(f->mux, p->error - f->first, port, sizeof(port));
+    pair_connect(p);
+}
+
 static int begin(struct node_session *s, int fd, const char *early, size_t early_len,
                  enum mux_kind kind)
 {
     struct forward *f = self_of(s);
 
     f->mux = mux_new(f->door->loop, fd, early, early_len, kind, &events, f);
-    return f->mux ? 0 : -ENOMEM;
+    if (!f->mux)
+        return -ENOMEM;
+    f->first = kind == MUX_CHANNELS;
+    for (uint32_t i = 0; f->first && i < f->ports.count; i++) {
+        struct pair *p = pair_new(f, "", f->ports.all[i]);
+
+        if (!p)
+            return -ENOMEM;
+        p->data = 2 * i + f->first;
+        p->error = p->data + 1;
+        announce(p);
+    }
+    return 0;
 }
 
 static const struct node_session_ops forward_ops = {.begin = begin, .free = free_forward};
 
-int door_forward(struct node *n, const struct node_pod *pod, struct node_session **ret,
-                 struct err *err)
+int door_forward(struct node *n, const struct node_pod *pod, const struct node_ports *ports,
+                 enum mux_kind kind, struct node_session **ret, struct err *err)
 {
-    struct forward *f = calloc(1, sizeof(*f));
+    struct forward *f;
 
+    if (kind == MUX_CHANNELS && !ports->count)
+        return err_set(err, ERR_BAD_REQUEST, "query parameter \"ports\" is required");
+    f = calloc(1, sizeof(*f));
     if (!f)
         return door_out_of_memory(err);
     f->session.ops = &forward_ops;
     f->door = door_of(n);
+    f->ports = *ports;
     f->ns = strdup(pod->ns);
     f->name = strdup(pod->name);
     f->uid = strdup(pod->uid);

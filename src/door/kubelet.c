@@ -203,12 +203,14 @@ static void answer_command(struct visit *v)
 static void answer_forward(struct visit *v)
 {
     struct node_session *session;
+    struct node_ports ports;
     struct node_pod pod;
     auto_err err = ERR_INIT;
 
     if (!find_pod(v, v->words_len == 3 ? v->words[2] : NULL, &pod))
         return;
-    if (door_forward(v->kubelet->node, &pod, &session, &err) < 0)
+    if (query_ports(&v->http->arena, v->http->query, "port", &ports, &err) < 0 ||
+        door_forward(v->kubelet->node, &pod, &ports, v->upgrade.kind, &session, &err) < 0)
         refuse(v, &err);
     else
         hand_over(v, session);

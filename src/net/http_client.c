@@ -600,6 +600,7 @@ static int set_options(struct http_exchange *x, const struct http_request *reque
     if (x->handler.on_header || x->handler.on_open) {
         (void)curl->easy_setopt(x->easy, CURLOPT_HEADERFUNCTION, on_header_line);
         (void)curl->easy_setopt(x->easy, CURLOPT_HEADERDATA, x);
+        (void)curl->easy_setopt(x->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's */
     }
     if (x->may_reach) {
         (void)curl->easy_setopt(x->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);

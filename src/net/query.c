@@ -205,26 +205,66 @@ int query_streams(struct arena *a, const char *query, const char *const names[NO
     return 0;
 }
 
-int query_argv(struct arena *a, const char *query, struct node_command *ret, struct err *err)
+/* All values of a parameter that may be repeated, NULL-terminated; NULL with err set. */
+static const char **query_values(struct arena *a, const char *query, const char *name,
+                                 struct err *err)
 {
-    static const char name[] = "command=";
-    const char **argv = arena_alloc(a, (QUERY_ARGV_LIMIT + 1) * sizeof(*argv));
-    size_t n = 0;
+    const char **values = arena_alloc(a, (QUERY_ARGV_LIMIT + 1) * sizeof(*values));
+    size_t n = 0, name_len = strlen(name);
 
-    for (const char *at = query; argv && *at;) {
+    if (!values)
+        (void)err_set(err, ERR_UNAVAILABLE, "out of memory");
+    for (const char *at = query; values && *at;) {
         size_t len = strcspn(at, "&");
 
-        if (n < QUERY_ARGV_LIMIT && strncmp(at, name, strlen(name)) == 0)
-            argv[n++] = percent_decode_query(a, at + strlen(name), len - strlen(name));
-        else if (strncmp(at, name, strlen(name)) == 0)
-            return err_set(err, ERR_BAD_REQUEST, "a command has at most %u words",
-                           QUERY_ARGV_LIMIT);
-        if (n > 0 && !argv[n - 1])
-            return err_set(err, ERR_BAD_REQUEST, "the query of the request is malformed");
+        if (strncmp(at, name, name_len) == 0 && at[name_len] == '=') {
+            values[n] = n < QUERY_ARGV_LIMIT
+                            ? percent_decode_query(a, at + name_len + 1, len - name_len - 1)
+                            : NULL;
+            if (!values[n++]) {
+                (void)err_set(err, ERR_BAD_REQUEST,
+                              n > QUERY_ARGV_LIMIT ? "the query has too many values of %s"
+                                                   : "the query's value of %s is malformed",
+                              name);
+                return NULL;
+            }
+        }
         at += len + (at[len] == '&');
     }
+    return values;
+}
+
+int query_argv(struct arena *a, const char *query, struct node_command *ret, struct err *err)
+{
+    const char **argv = query_values(a, query, "command", err);
+
     if (!argv)
-        return err_set(err, ERR_UNAVAILABLE, "out of memory");
+        return err_errno(err->reason);
     ret->argv = argv;
-    return n > 0 ? 0 : err_set(err, ERR_BAD_REQUEST, "you must specify a command");
+    return *argv ? 0 : err_set(err, ERR_BAD_REQUEST, "you must specify a command");
+}
+
+int query_ports(struct arena *a, const char *query, const char *name, struct node_ports *ret,
+                struct err *err)
+{
+    const char **values = query_values(a, query, name, err);
+
+    if (!values)
+        return err_errno(err->reason);
+    *ret = (struct node_ports){.count = 0};
+    for (; *values; values++)
+        for (const char *at = *values; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+            char *end;
+            unsigned long port = strtoul(at, &end, 10);
+
+            if (*at < '0' || *at > '9' || (*end && *end != ',') || !port || port > 65535)
+                return err_set(err, ERR_BAD_REQUEST,
+                               "%s: Invalid value: \"%s\": must be ports from 1 to 65535", name,
+                               *values);
+            if (ret->count == NODE_PORTS_LIMIT)
+                return err_set(err, ERR_BAD_REQUEST, "%s: at most %u are allowed", name,
+                               NODE_PORTS_LIMIT);
+            ret->all[ret->count++] = (uint16_t)port;
+        }
+    return 0;
 }

@@ -31,5 +31,8 @@ int query_streams(struct arena *a, const char *query, const char *const names[NO
 #define QUERY_ARGV_LIMIT 1000u
 int query_argv(struct arena *a, const char *query, struct node_command *ret,
                struct err *err) must_check;
+/* The ports to forward: each parameter of that name, with commas between ports. */
+int query_ports(struct arena *a, const char *query, const char *name, struct node_ports *ret,
+                struct err *err) must_check;
 
 #endif

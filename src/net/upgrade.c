@@ -28,6 +28,8 @@ static const struct {
      MUX_SPDY},
     {"websocket", "Sec-WebSocket-Protocol", "SPDY/3.1+portforward.k8s.io", UPGRADE_PORT_FORWARD,
      MUX_TUNNEL_SPDY},
+    {"websocket", "Sec-WebSocket-Protocol", "v4.channel.k8s.io", UPGRADE_PORT_FORWARD,
+     MUX_CHANNELS},
     {"SPDY/3.1", "X-Stream-Protocol-Version", "portforward.k8s.io", UPGRADE_PORT_FORWARD, MUX_SPDY},
 };
 

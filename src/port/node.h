@@ -97,6 +97,14 @@ struct node_upgrade {
     const char *to, *offer, *protocol;
 };
 
+/* Forwarded over MUX_CHANNELS: port i uses channel 2i for data and 2i + 1 for errors, 255 closes.
+ */
+#define NODE_PORTS_LIMIT 127u
+struct node_ports {
+    size_t count;
+    uint16_t all[NODE_PORTS_LIMIT];
+};
+
 /* A prepared session. The client's connection is handed over only after it has been upgraded, so
  * that earlier errors can still be answered over HTTP. */
 struct node_session;
@@ -151,8 +159,9 @@ struct node_ops {
     /* The container's output from now on. */
     void (*attach)(struct node *n, const struct node_pod *pod, const struct node_command *c,
                    const struct node_upgrade *u, node_session_fn *fn, void *arg);
-    void (*forward)(struct node *n, const struct node_pod *pod, const struct node_upgrade *u,
-                    node_session_fn *fn, void *arg);
+    /* SPDY clients name the ports in their streams. */
+    void (*forward)(struct node *n, const struct node_pod *pod, const struct node_ports *ports,
+                    const struct node_upgrade *u, node_session_fn *fn, void *arg);
     /* Of a pod, or of the machine when pod is NULL. */
     void (*samples)(struct node *n, const struct node_pod *pod, const struct node_samples_query *q,
                     node_samples_fn *fn, void *arg);
@@ -165,6 +174,9 @@ struct node_ops {
      * of the listening program, or "". NULL when out of memory. Only for a node in this process. */
     struct pod_dial *(*dial)(struct node *n, const struct node_pod *pod, unsigned port,
                              node_dial_fn *fn, void *arg);
+    /* Likewise, but fn gets the number of open connections to that port instead of a new one. */
+    struct pod_dial *(*count_peers)(struct node *n, const struct node_pod *pod, unsigned port,
+                                    node_dial_fn *fn, void *arg);
     void (*cancel_dial)(struct node *n, struct pod_dial *d); /* fn will not be called */
 };
 

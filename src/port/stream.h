@@ -5,10 +5,7 @@
 #ifndef MUSTER_PORT_STREAM_H
 #define MUSTER_PORT_STREAM_H
 
-#include <string.h>
 #include <sys/types.h>
-
-#include "base/buf.h"
 
 #define STREAM_END ((ssize_t)-1)
 #define STREAM_BROKEN ((ssize_t)-2) /* an end with data missing: the client must learn of it */
@@ -36,21 +33,6 @@ static inline void stream_ready(struct stream *s)
 {
     if (s->on_ready)
         s->on_ready(s->on_ready_arg);
-}
-
-/* Reads from the buffered part of a body. over: nothing more will come; broken: and it is
- * incomplete. */
-static inline ssize_t stream_take(struct buf *held, bool over, bool broken, char *out, size_t cap)
-{
-    size_t n = min_size(cap, held->len);
-
-    if (n == 0 && over)
-        return broken ? STREAM_BROKEN : STREAM_END;
-    if (n > 0) {
-        memcpy(out, held->data, n);
-        buf_consume(held, n);
-    }
-    return (ssize_t)n;
 }
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "base/utf8.h"
 
-#define REPLACEMENT "\xef\xbf\xbd"
 /* Enough for the lines shown, and at least one whole entry. */
 #define LOG_TAIL_BYTES (2 * (CRI_HEADER_LEN + 1 + CRI_LINE_BYTES))
 
@@ -19,42 +18,12 @@ void end_message_clear(const struct container_start *c)
         return; /* then an old message may be shown, which is no reason not to start */
 }
 
-/* C0 but for line ends and tabs, DEL, and C1, which a terminal obeys as well. */
-static bool is_control(const char *text, size_t n)
+/* NULL: nothing is left of it. */
+static const char *clean(const char *text, size_t len, struct arena *a)
 {
-    const unsigned char *c = (const unsigned char *)text;
+    const char *out = utf8_without_controls(a, text, len);
 
-    if (n == 1)
-        return (*c < ' ' && *c != '\n' && *c != '\t') || *c == 0x7f;
-    return n == 2 && c[0] == 0xc2 && c[1] < 0xa0;
-}
-
-/* Control characters go, and so does white space at the end. */
-static const char *clean(const char *text, size_t left, struct arena *a)
-{
-    char *out = arena_alloc(a, left * strlen(REPLACEMENT) + 1);
-    size_t len = 0;
-
-    while (out && left > 0) {
-        size_t n = utf8_sequence(text, left);
-
-        if (n == 0) {
-            memcpy(out + len, REPLACEMENT, strlen(REPLACEMENT));
-            len += strlen(REPLACEMENT);
-        } else if (!is_control(text, n)) {
-            memcpy(out + len, text, n);
-            len += n;
-        }
-        n = max_size(n, 1);
-        text += n;
-        left -= n;
-    }
-    while (len > 0 && strchr(" \t\n", out[len - 1]))
-        len--;
-    if (!out || len == 0)
-        return NULL;
-    out[len] = '\0';
-    return out;
+    return out && *out ? out : NULL;
 }
 
 /* The last size bytes of the first `whole` bytes; whole -1: of all. */

@@ -26,7 +26,6 @@
 #define TORCHRUN_NO_REASON "To enable traceback see"
 #define LINES_AFTER_LIMIT 100   /* lines after which an exception is history */
 #define REPORT_LINES_LIMIT 4000 /* the same for torchrun's report: eight lines per process */
-#define REPLACEMENT "\xef\xbf\xbd"
 
 /* --- cleaning --- */
 
@@ -42,13 +41,6 @@ static size_t escape_sequence(const char *text, size_t left)
     return n < left ? n + 1 : n;
 }
 
-static bool is_control(const char *text, size_t len)
-{
-    unsigned char c = (unsigned char)text[0];
-
-    return len == 1 ? c < 0x20 || c == 0x7f : c == 0xc2 && (unsigned char)text[1] < 0xa0;
-}
-
 /* Appends only if it fits completely. */
 static void put(char *out, size_t *len, const char *text, size_t n)
 {
@@ -61,10 +53,10 @@ static void put(char *out, size_t *len, const char *text, size_t n)
 static void put_character(char *out, size_t *len, const char *text, size_t n)
 {
     if (n == 0)
-        put(out, len, REPLACEMENT, strlen(REPLACEMENT));
+        put(out, len, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
     else if (*text == '\t')
         put(out, len, " ", 1);
-    else if (!is_control(text, n))
+    else if (!utf8_is_control(text, n))
         put(out, len, text, n);
 }
 

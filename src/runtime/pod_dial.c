@@ -20,7 +20,8 @@ struct pod_dial {
     char dir[PATH_MAX];
     char ns[POD_NAME_SIZE], name[POD_NAME_SIZE];
     unsigned port;
-    int fd; /* or a negative errno */
+    bool counts; /* connections, instead of making one */
+    int fd;      /* or their number; or a negative errno */
     char token[NODE_TOKEN_SIZE];
     node_dial_fn *fn;
     void *arg;
@@ -68,7 +69,8 @@ static void work(void *arg)
         !record.final) {
         m.has_commands = pod_is_executed(dir_fd);
         find_roots(&m, &record);
-        d->fd = pod_port_connect(&m, d->port, WAIT_MS, d->token);
+        d->fd = d->counts ? pod_port_peers(&m, d->port)
+                          : pod_port_connect(&m, d->port, WAIT_MS, d->token);
     }
     file_close(&dir_fd);
     arena_release(&a);
@@ -82,20 +84,20 @@ static void done(void *arg)
 
     if (d->fn)
         d->fn(d->arg, d->fd, d->token);
-    else if (d->fd >= 0)
+    else if (d->fd >= 0 && !d->counts)
         file_close(&d->fd);
     explicit_bzero(d->token, sizeof(d->token));
     free(d);
 }
 
 struct pod_dial *pod_dial_start(struct loop *l, const char *pod_root, const struct node_pod *pod,
-                                unsigned port, node_dial_fn *fn, void *arg)
+                                unsigned port, bool counts, node_dial_fn *fn, void *arg)
 {
     struct pod_dial *d = calloc(1, sizeof(*d));
 
     if (!d)
         return NULL;
-    *d = (struct pod_dial){.port = port, .fn = fn, .arg = arg};
+    *d = (struct pod_dial){.port = port, .counts = counts, .fn = fn, .arg = arg};
     if (pod_name_is_safe(pod->uid))
         (void)snprintf(d->dir, sizeof(d->dir), "%s/%s", pod_root, pod->uid);
     (void)snprintf(d->ns, sizeof(d->ns), "%s", pod->ns);

@@ -10,9 +10,9 @@
 
 struct pod_dial;
 
-/* Like dial in port/node.h. */
+/* Like dial in port/node.h or, if it counts, count_peers. */
 struct pod_dial *pod_dial_start(struct loop *l, const char *pod_root, const struct node_pod *pod,
-                                unsigned port, node_dial_fn *fn, void *arg) must_check;
+                                unsigned port, bool counts, node_dial_fn *fn, void *arg) must_check;
 /* fn will not be called. NULL-safe. */
 void pod_dial_cancel(struct pod_dial *d);
 

@@ -31,6 +31,7 @@
 
 #define LISTENERS_LIMIT 64u /* per port */
 #define ANCESTORS_LIMIT 256u
+#define STATE_ESTABLISHED 0x01
 #define STATE_LISTEN 0x0a
 
 /* Sockets that accept connections to one address and port. */
@@ -39,7 +40,8 @@ struct listeners {
     bool held[LISTENERS_LIMIT]; /* by the pod */
     size_t len;
     bool too_many;
-    pid_t holder; /* the last process seen to hold one */
+    unsigned state; /* STATE_LISTEN, or that of their accepted connections */
+    pid_t holder;   /* the last process seen to hold one */
 };
 
 bool pod_port_from_proc;
@@ -92,7 +94,7 @@ static bool ask_kernel(int table, int family, unsigned port, struct listeners *l
                     .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
            .ask = {.sdiag_family = (uint8_t)table,
                    .sdiag_protocol = IPPROTO_TCP,
-                   .idiag_states = 1u << STATE_LISTEN}};
+                   .idiag_states = 1u << l->state}};
     _Alignas(struct nlmsghdr) char bytes[16384];
     int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     bool done = false, whole = fd >= 0 && send(fd, &q, sizeof(q), 0) == (ssize_t)sizeof(q);
@@ -156,23 +158,28 @@ static void read_table(const char *path, size_t words, int family, unsigned port
             sscanf(local + 8 * words,
                    ":%4x %*[0-9A-Fa-f]:%*4x %2x %*x:%*x %*x:%*x %*x %*u %*u %" SCNu64, &at, &state,
                    &inode) == 3 &&
-            at == port && state == STATE_LISTEN && takes(&address, words, family))
+            at == port && state == l->state && takes(&address, words, family))
             add_listener(l, inode);
     }
     if (f)
         (void)fclose(f);
 }
 
-static void find_listeners(int family, unsigned port, struct listeners *l)
+static void find_sockets(int family, unsigned port, unsigned state, struct listeners *l)
 {
-    *l = (struct listeners){.len = 0};
+    *l = (struct listeners){.state = state};
     if (!pod_port_from_proc && (family != AF_INET || ask_kernel(AF_INET, family, port, l)) &&
         ask_kernel(AF_INET6, family, port, l))
         return;
-    *l = (struct listeners){.len = 0};
+    *l = (struct listeners){.state = state};
     if (family == AF_INET)
         read_table("/proc/net/tcp", 1, family, port, l);
     read_table("/proc/net/tcp6", 4, family, port, l);
+}
+
+static void find_listeners(int family, unsigned port, struct listeners *l)
+{
+    find_sockets(family, port, STATE_LISTEN, l);
 }
 
 /* --- finding their owners ---------------------------------------------------------------- */
@@ -355,6 +362,19 @@ int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms,
     }
     (void)close(fd);
     return -EPERM;
+}
+
+int pod_port_peers(const struct pod_members *m, unsigned port)
+{
+    struct listeners found;
+
+    find_listeners(AF_INET, port, &found);
+    if (found.len == 0)
+        return -ECONNREFUSED;
+    if (!are_the_pods(m, &found))
+        return -EPERM;
+    find_sockets(AF_INET, port, STATE_ESTABLISHED, &found);
+    return (int)found.len;
 }
 
 const char *pod_port_problem(int error)

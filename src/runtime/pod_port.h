@@ -27,6 +27,9 @@ struct pod_members {
  * listener's NODE_TOKEN_VARIABLE, or "". */
 int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms,
                      char ret_token[NODE_TOKEN_SIZE]) must_check;
+/* How many connections to its port on 127.0.0.1 a pod's program has accepted, of the first few; or
+ * an error as above. */
+int pod_port_peers(const struct pod_members *m, unsigned port) must_check;
 /* For tests: behaves as if the kernel had no sock_diag. */
 extern bool pod_port_from_proc;
 /* The message for an error. */

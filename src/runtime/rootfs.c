@@ -48,7 +48,10 @@ struct source {
 struct view {
     const struct container_start *c;
     struct source sources[POD_MOUNTS_LIMIT];
-    uint64_t open_mounts[2 * POD_MOUNTS_LIMIT]; /* ids of mounts in which folders may be created */
+    struct open_mount {
+        uint64_t id;
+        bool is_volume; /* what is created there stays, and is the container's user's */
+    } open_mounts[2 * POD_MOUNTS_LIMIT]; /* mounts in which folders may be created */
     size_t open_mounts_len;
     int covers[POD_MOUNTS_LIMIT + 2]; /* created by us, and read-only in the end */
     size_t covers_len;
@@ -87,30 +90,38 @@ static bool is_folder(int fd)
     return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void allow_making(struct view *v, int fd)
+static void allow_making(struct view *v, int fd, bool is_volume)
 {
     if (v->open_mounts_len < ELEMS(v->open_mounts))
-        v->open_mounts[v->open_mounts_len++] = mount_id(fd);
+        v->open_mounts[v->open_mounts_len++] = (struct open_mount){mount_id(fd), is_volume};
 }
 
 /* Takes the descriptor. */
 static void add_cover(struct view *v, int fd)
 {
-    allow_making(v, fd);
+    allow_making(v, fd, false);
     if (v->covers_len < ELEMS(v->covers))
         v->covers[v->covers_len++] = fd;
     else
         (void)close(fd);
 }
 
-static bool may_make(const struct view *v, int fd)
+/* NULL: nothing may be created there. */
+static const struct open_mount *open_mount_of(const struct view *v, int fd)
 {
     uint64_t id = mount_id(fd);
 
     for (size_t i = 0; i < v->open_mounts_len; i++)
-        if (id != 0 && v->open_mounts[i] == id)
-            return true;
-    return false;
+        if (id != 0 && v->open_mounts[i].id == id)
+            return &v->open_mounts[i];
+    return NULL;
+}
+
+static int become_user(const struct view *v, struct fs_user *saved)
+{
+    const struct container_identity *id = &v->c->identity;
+
+    return id->wanted ? fs_user_become(saved, id->uid, id->gid, id->groups, id->groups_len) : 0;
 }
 
 /* --- sources --- */
@@ -160,9 +171,8 @@ static int make_folders(int dir_fd, const char *path, mode_t mode)
 /* With the rights of the container's user: a folder closed to it stays closed on the way. */
 static int open_sub_path(struct view *v, const struct container_mount *m, int volume_fd)
 {
-    const struct container_identity *id = &v->c->identity;
     struct fs_user saved = {0};
-    int fd = id->wanted ? fs_user_become(&saved, id->uid, id->gid, id->groups, id->groups_len) : 0;
+    int fd = become_user(v, &saved);
     mode_t mask;
 
     if (fd < 0)
@@ -328,7 +338,7 @@ static int cover(struct view *v, int folder_fd)
         return 0;
     }
     if (rc == 0)
-        allow_making(v, shadow);
+        allow_making(v, shadow, false);
     (void)close(shadow);
     return rc;
 }
@@ -384,29 +394,45 @@ static int make_rest(int dir_fd, const char *rest, bool folder)
     return fd;
 }
 
-/* A descriptor of the mount point, created if missing. */
+/* In a volume, with the rights of the container's user. */
+static int make_in(struct view *v, int fd, const char *rest, bool folder)
+{
+    const struct open_mount *mount = open_mount_of(v, fd);
+    struct fs_user saved = {0};
+    int rc;
+
+    if (!mount)
+        return -EACCES;
+    rc = mount->is_volume ? become_user(v, &saved) : 0;
+    if (rc == 0)
+        rc = make_rest(fd, rest, folder);
+    fs_user_restore(&saved);
+    return rc;
+}
+
+/* A descriptor of the mount point, created if missing: where that may not be, in a cover. */
 static int find_point(struct view *v, const char *target, bool folder)
 {
     size_t len;
     int fd = open_deepest(target, &len), made, rc;
-    const char *rest = target + len;
 
-    if (fd < 0 || !*rest)
+    if (fd < 0 || !target[len])
         return fd;
     if (!is_folder(fd)) {
         (void)close(fd);
         return -ENOTDIR;
     }
-    if (!may_make(v, fd)) {
+    made = make_in(v, fd, target + len, folder);
+    if (made == -EACCES) {
         rc = cover(v, fd);
         (void)close(fd);
         if (rc != 0)
             return rc;
-        fd = open_deepest(target, &len); /* now in the shadow */
+        fd = open_deepest(target, &len);
         if (fd < 0)
             return fd;
+        made = make_in(v, fd, target + len, folder);
     }
-    made = make_rest(fd, rest, folder);
     (void)close(fd);
     return made;
 }
@@ -426,7 +452,7 @@ static int place(struct view *v, size_t i)
     if (rc == 0)
         rc = mount_attach(s->tree, point);
     if (rc == 0 && s->is_folder && !m->read_only)
-        allow_making(v, s->tree);
+        allow_making(v, s->tree, true);
     file_close(&point);
     if (rc == 0)
         return 0;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "api/managed.h"
 #include "server/rbac.h"
 
 static int read_options(struct server_request *r, struct apply *ret, struct err *err)
@@ -17,6 +18,7 @@ static int read_options(struct server_request *r, struct apply *ret, struct err 
                               "Required value: is required for apply patch", err);
     *ret = (struct apply){.kind = r->route.kind,
                           .manager = manager,
+                          .api_version = kind_api_version(r->arena, r->route.kind),
                           .operation = "Apply",
                           .subresource = r->route.subresource,
                           .force = query_is_true(r, "force"),
@@ -95,24 +97,41 @@ int apply_patch(struct server_request *r, enum field_validation mode, struct err
     item = key ? store_head(server_collection(r->server, k), key) : NULL;
     if (!item)
         return key ? apply_new(r, &apply, config, err) : out_of_memory(err);
-    old = stored_parse(r->arena, k, item->value, err);
+    old = stored_parse(r->arena, k, item->value, false, err);
     if (!old)
         return -1;
     rc = apply_merge(r->arena, &apply, old, config, &next, &managed, err);
-    if (rc == 0)
+    if (rc == 0) {
+        managed_clear(next);
         rc = object_decode(r->arena, k, next, FIELD_VALIDATION_IGNORE, NULL, NULL, err);
+    }
     return rc < 0 ? rc : change_managed(r, key, item, old, next, managed, 200, NULL, err);
 }
 
-struct json *update_managed(const struct server_request *r, const struct json *old,
-                            const struct json *next)
+/* Without fieldManager, the program's name. */
+static const char *manager_of(struct server_request *r)
 {
-    const char *manager = query_get(r, "fieldManager");
+    const char *given = query_get(r, "fieldManager");
+    const char *agent = r->front->header ? r->front->header(r, "User-Agent") : "muster";
+    size_t len = agent ? strcspn(agent, "/ \t") : 0;
+
+    if (given && *given)
+        return given;
+    return len && len <= MANAGER_LENGTH_LIMIT ? arena_strndup(r->arena, agent, len) : "unknown";
+}
+
+void update_managed(struct server_request *r, const struct json *old, struct json *next)
+{
+    const char *part = r->route.subresource;
     const struct apply update = {.kind = r->route.kind,
-                                 .manager = manager && *manager ? manager : "unknown",
+                                 .manager = strcmp(part, "binding") == 0 ? NULL : manager_of(r),
                                  .operation = "Update",
-                                 .subresource = "",
+                                 .subresource = part,
                                  .now_ms = clock_now_ms(r->server->clock)};
 
-    return *r->route.subresource ? NULL : apply_track_update(r->arena, &update, old, next);
+    /* The owners of an object from before they were tracked are unknown. */
+    if (!old || !managed_is_empty(old))
+        managed_track(r->arena, &update, old, next);
+    else
+        managed_clear(next);
 }

@@ -3,8 +3,6 @@
 
 #include "server/internal.h"
 
-#define MANAGER_LENGTH_LIMIT 128u
-
 static int check_manager(const struct server_request *r, struct err *err)
 {
     const char *manager = query_get(r, "fieldManager");

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "api/managed.h"
 #include "server/internal.h"
 #include "server/machine_access.h"
 #include "server/rbac.h"
@@ -137,11 +138,36 @@ static bool is_finished(const struct json *object)
            json_len(json_get(meta, "finalizers")) == 0;
 }
 
+/* Clients may set the managers themselves, as kubectl does when it moves from client-side to
+ * server-side apply; an empty list removes them. A malformed list is ignored. */
+static const struct json *given_managed(struct server_request *r, const struct json *old,
+                                        const struct json *next)
+{
+    const struct json *given = json_at(next, "metadata", "managedFields");
+    struct json *before;
+
+    if (*r->route.subresource || !json_is(given, JSON_ARRAY))
+        return old;
+    before = json_clone(r->arena, old);
+    if (json_len(given) == 0 || (json_len(given) == 1 && json_len(json_first(given)) == 0))
+        managed_clear(before);
+    else if (!managed_take(r->arena, r->route.kind, before, given))
+        return old;
+    return before;
+}
+
+static bool has_same_managers(struct server_request *r, const struct json *a, const struct json *b)
+{
+    return json_equal(managed_list(r->arena, r->route.kind, a),
+                      managed_list(r->arena, r->route.kind, b));
+}
+
 int change_managed(struct server_request *r, const char *key, const struct store_item *item,
                    const struct json *old, struct json *next, struct json *managed, int code,
-                   const struct json *instead, struct err *err)
+                   struct json *instead, struct err *err)
 {
     const struct kind *k = r->route.kind;
+    const struct json *before = old; /* with the field managers given by the client */
     bool dry_run;
     int rc = query_dry_run(r, &dry_run, err);
 
@@ -149,18 +175,20 @@ int change_managed(struct server_request *r, const char *key, const struct store
         rc = check_version(r, old, next, err);
     if (rc < 0)
         return rc;
+    if (!managed)
+        before = given_managed(r, old, next);
     keep_metadata(r->arena, next, old);
     next = keep_other_half(r, old, next);
-    if (managed)
-        json_set(r->arena, json_make_object(r->arena, next, "metadata"), "managedFields", managed);
     object_set_defaults(r->arena, k, next);
     kind_hooks_update(r->arena, k, old, next, clock_now_ms(r->server->clock));
     if (k == &kind_crd && !object_is_deleting(old) && !*r->route.subresource)
         definition_prepare(r->server, r->arena, next);
     if (arena_failed(r->arena))
         return out_of_memory(err);
-    if (!managed && (managed = update_managed(r, old, next)))
-        json_set(r->arena, json_make_object(r->arena, next, "metadata"), "managedFields", managed);
+    if (!managed)
+        update_managed(r, before, next);
+    else if (!managed_take(r->arena, k, next, managed))
+        return out_of_memory(err);
     rc = object_validate(k, next, old, err);
     if (rc == 0)
         rc = check_node(r, old, next, err);
@@ -170,6 +198,8 @@ int change_managed(struct server_request *r, const char *key, const struct store
         rc = removal_check_later(r, old, next, err);
     if (rc == 0)
         rc = rbac_check_grant(r, old, next, err);
+    if (rc == 0)
+        rc = admission_check(r, "UPDATE", old, next, dry_run, err);
     if (rc == 0)
         rc = room_check_group(r, old, next, err);
     if (rc == 0)
@@ -181,13 +211,14 @@ int change_managed(struct server_request *r, const char *key, const struct store
         k->warn(next, request_warn, r);
     if (is_finished(next) && k != &kind_namespace)
         return request_write(r, key, next, WRITE_DELETE, code, instead, dry_run, err);
-    if (json_equal(old, next) && !instead)
+    if (json_equal(old, next) && !instead &&
+        ((!managed && before == old) || has_same_managers(r, old, next)))
         return request_unchanged(r, item, err);
     return request_write(r, key, next, WRITE_PUT, code, instead, dry_run, err);
 }
 
 int change_object(struct server_request *r, const char *key, const struct store_item *item,
-                  const struct json *old, struct json *next, int code, const struct json *instead,
+                  const struct json *old, struct json *next, int code, struct json *instead,
                   struct err *err)
 {
     return change_managed(r, key, item, old, next, NULL, code, instead, err);

@@ -1,6 +1,7 @@
 /* create.c - POST to a collection. */
 #include <string.h>
 
+#include "api/managed.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "core/job.h"
@@ -61,8 +62,6 @@ static int prepare(struct server_request *r, struct json *object, struct json *m
         rc = priority_apply(r, object, err);
     if (rc < 0)
         return rc;
-    if (managed)
-        json_set(r->arena, json_get_mut(object, "metadata"), "managedFields", managed);
     object_set_defaults(r->arena, k, object);
     if (k == &kind_crd)
         definition_prepare(r->server, r->arena, object);
@@ -71,6 +70,10 @@ static int prepare(struct server_request *r, struct json *object, struct json *m
     rc = object_validate(k, object, NULL, err);
     if (rc == 0 && k->warn)
         k->warn(object, request_warn, r);
+    if (rc == 0 && !managed)
+        update_managed(r, NULL, object);
+    else if (rc == 0 && !managed_take(r->arena, k, object, managed))
+        rc = out_of_memory(err);
     return rc;
 }
 
@@ -161,6 +164,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
         rc = removal_check_later(r, NULL, object, err);
     if (rc == 0)
         rc = rbac_check_grant(r, NULL, object, err);
+    if (rc == 0)
+        rc = admission_check(r, "CREATE", NULL, object, dry_run, err);
     if (rc == 0)
         rc = queue_check(r, object, err);
     if (rc == 0)

@@ -337,7 +337,7 @@ static bool empty_kind(struct server *s, struct arena *a, const struct kind *k, 
 static void end_definition(struct server *s, struct arena *a, const char *name, struct err *err)
 {
     const struct store_item *item = store_head(server_collection(s, &kind_crd), name);
-    struct json *crd = item ? blob_parse(a, item->value, err) : NULL;
+    struct json *crd = item ? stored_parse(a, &kind_crd, item->value, false, err) : NULL;
     struct json *finalizers = json_get_mut(json_get_mut(crd, "metadata"), "finalizers");
     bool last = json_len(finalizers) <= 1;
 

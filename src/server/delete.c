@@ -28,7 +28,7 @@ static int check_protected(const struct server_request *r, struct err *err)
 }
 
 int delete_one(struct server_request *r, const struct removal *removal, bool dry_run, int code,
-               const struct json *instead, struct err *err)
+               struct json *instead, struct err *err)
 {
     const struct kind *k = r->route.kind;
     const struct store_item *item;
@@ -39,7 +39,10 @@ int delete_one(struct server_request *r, const struct removal *removal, bool dry
 
     if (!object)
         return -1;
-    rc = removal_plan(r->arena, k, object, removal, clock_now_ms(r->server->clock), &result, err);
+    rc = admission_check(r, "DELETE", object, NULL, dry_run, err);
+    if (rc == 0)
+        rc = removal_plan(r->arena, k, object, removal, clock_now_ms(r->server->clock), &result,
+                          err);
     if (rc < 0)
         return rc;
     if (result == REMOVAL_NONE && !instead)
@@ -93,6 +96,15 @@ static bool take_key(void *arg, const struct store_item *item)
     return !arena_failed(s->request->arena);
 }
 
+static int check_one(const struct sweep *s, const char *key, struct err *err)
+{
+    struct server_request *r = s->request;
+    const struct store_item *item = store_head(server_collection(r->server, r->route.kind), key);
+    const struct json *object = item ? blob_parse(r->arena, item->value, NULL) : NULL;
+
+    return object ? admission_check(r, "DELETE", object, NULL, false, err) : 0;
+}
+
 static int sweep_keys(struct sweep *s, const struct removal *removal, struct err *err)
 {
     struct server_request *r = s->request;
@@ -101,7 +113,9 @@ static int sweep_keys(struct sweep *s, const struct removal *removal, struct err
     for (size_t i = 0; i < s->count && rc == 0; i++) {
         bool gone;
 
-        rc = removal_sweep(r->server, r->route.kind, s->keys[i], removal, &gone, err);
+        rc = check_one(s, s->keys[i], err);
+        if (rc == 0)
+            rc = removal_sweep(r->server, r->route.kind, s->keys[i], removal, &gone, err);
     }
     return rc;
 }

@@ -2,6 +2,7 @@
  * discovery.c - what is served, derived from the list of kinds: the old form, one document per
  * group and version, and the aggregated one. Accept decides.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/endpoints.h"
@@ -356,5 +357,45 @@ int verb_discover_groups(struct server_request *r, struct err *err)
         if (*served(r->server, i)->group && is_first(r->server, i, false))
             json_append(groups, group_entry(r, served(r->server, i)->group));
     reply_json(r, 200, d);
+    return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* GET /: the paths there are. */
+int verb_paths(struct server_request *r, struct err *err)
+{
+    static const char *const fixed[] = {"/api",        "/api/v1",    "/apis",   "/healthz",
+                                        "/livez",      "/metrics",   "/readyz", "/version",
+                                        "/openapi/v2", "/openapi/v3"};
+    struct json *answer = json_new_object(r->arena), *paths;
+    const char **all;
+    size_t n = 0, count = 0;
+
+    while (served(r->server, count))
+        count++;
+    all = arena_alloc(r->arena, (ELEMS(fixed) + 2 * count) * sizeof(*all));
+    if (!all)
+        return out_of_memory(err);
+    for (; n < ELEMS(fixed); n++)
+        all[n] = fixed[n];
+    for (size_t i = 0; i < count; i++) {
+        const struct kind *k = served(r->server, i);
+
+        if (*k->group && is_first(r->server, i, false))
+            all[n++] = arena_printf(r->arena, "/apis/%s", k->group);
+        if (*k->group && is_first(r->server, i, true))
+            all[n++] = arena_printf(r->arena, "/apis/%s/%s", k->group, k->version);
+    }
+    if (arena_failed(r->arena))
+        return out_of_memory(err);
+    qsort(all, n, sizeof(*all), by_text);
+    paths = json_make_array(r->arena, answer, "paths");
+    for (size_t i = 0; i < n; i++)
+        json_append_string(r->arena, paths, all[i]);
+    reply_json(r, 200, answer);
     return 0;
 }

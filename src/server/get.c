@@ -20,6 +20,14 @@ static int get_builtin(struct server_request *r, const char *key, struct shape *
     return rc;
 }
 
+static void reply_stored(struct server_request *r, struct blob *stored)
+{
+    struct blob *shown = stored_shown(r, stored);
+
+    reply_blob(r, 200, shown);
+    blob_unref(shown);
+}
+
 int verb_get(struct server_request *r, struct err *err)
 {
     const struct kind *k = r->route.kind;
@@ -36,7 +44,7 @@ int verb_get(struct server_request *r, struct err *err)
     else if (!item)
         rc = get_builtin(r, key, &shape, err);
     else if (shape_copies(&shape))
-        reply_blob(r, 200, item->value);
+        reply_stored(r, item->value);
     else if ((rc = shape_single(&shape, item->value, &b, err)) == 0)
         reply_shaped(r, &shape, &b);
     buf_release(&b);

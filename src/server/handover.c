@@ -172,14 +172,16 @@ int verb_forward(struct server_request *r, struct err *err)
     const struct store_item *item;
     const char *key;
     const struct json *pod = request_load(r, &key, &item, err);
+    struct node_ports ports;
     struct node_upgrade u;
     struct node_pod which;
     struct handover *h;
     struct node *node;
 
     if (!pod || check_running(pod, err) < 0 || !(node = pod_node(r, pod, &which, err)) ||
+        query_ports(r->arena, r->query ? r->query : "", "ports", &ports, err) < 0 ||
         !(h = handover_new(r, UPGRADE_PORT_FORWARD, &u, err)))
         return -1;
-    node->ops->forward(node, &which, &u, on_session, h);
+    node->ops->forward(node, &which, &ports, &u, on_session, h);
     return 0;
 }

@@ -11,7 +11,8 @@
 #include "server/request.h"
 #include "server/server.h"
 
-#define OBJECT_LIMIT_BYTES (3u * 1024u * 1024u) /* encoded */
+#define OBJECT_LIMIT_BYTES (3u * 1024u * 1024u)     /* encoded */
+#define SHOWN_LIMIT_BYTES (8u * OBJECT_LIMIT_BYTES) /* with managedFields as clients see them */
 
 struct httpd;
 struct wait;
@@ -42,7 +43,7 @@ struct server {
     const struct kind **kinds;                 /* built in, then installed; NULL-terminated */
     struct store_collection **collections;     /* parallel to kinds */
     const struct kind **described;             /* kinds, and others with fields; NULL-terminated */
-    struct buf scratch;                        /* for encoding objects; its memory is kept */
+    struct buf scratch, shown;                 /* for encoding objects; their memory is kept */
     int64_t first_revision;                    /* ready once this is on disk */
     struct store_collection *first_collection; /* whose commit tells */
     struct wait *waits;
@@ -115,6 +116,10 @@ int limit_range_apply(struct server_request *r, struct json *pod, struct err *er
 /* --- priorities (priority.c): sets a new pod's number from its class ------------------- */
 int priority_apply(struct server_request *r, struct json *pod, struct err *err) must_check;
 
+/* --- policies (admission.c): checks a write by those bound; object is NULL at deletion --- */
+int admission_check(struct server_request *r, const char *operation, const struct json *old,
+                    const struct json *object, bool dry_run, struct err *err) must_check;
+
 /* --- queues (queue_check.c): 403 if the object may not use the queue it names ---------- */
 int queue_check(struct server_request *r, const struct json *object, struct err *err) must_check;
 
@@ -151,10 +156,19 @@ int crd_check_builtin(const struct server_request *r, const char *name, struct e
 /* --- objects (write.c) ----------------------------------------------------------------- */
 
 const char *object_key(struct arena *a, const struct kind *k, const char *ns, const char *name);
+/* Without its field managers: for reading only. */
 struct json *blob_parse(struct arena *a, const struct blob *b, struct err *err) must_check;
 
+/* A stored object ends with its field managers in a short form. Clients are shown them as
+ * metadata.managedFields; a bare object is without. */
+bool stored_is_shown(const struct blob *b);   /* it has none */
+size_t stored_bare_len(const struct blob *b); /* then a '}' */
+void stored_write(struct buf *out, struct arena *a, const struct kind *k, const struct blob *b,
+                  bool bare);
+struct blob *stored_shown(struct server_request *r, struct blob *b) must_check;
+
 /* In the kind's own version. */
-struct json *stored_parse(struct arena *a, const struct kind *k, const struct blob *b,
+struct json *stored_parse(struct arena *a, const struct kind *k, const struct blob *b, bool bare,
                           struct err *err) must_check;
 
 enum write_type { WRITE_PUT, WRITE_DELETE };
@@ -167,7 +181,7 @@ int object_write(struct server *s, struct arena *a, const struct kind *k, const 
 /* The same for a request: answers, once the write is on disk, with the object or with `instead`. A
  * dry run is answered at once. */
 int request_write(struct server_request *r, const char *key, struct json *object,
-                  enum write_type type, int code, const struct json *instead, bool dry_run,
+                  enum write_type type, int code, struct json *instead, bool dry_run,
                   struct err *err) must_check;
 /* Answers with the current object, once it is on disk. */
 int request_unchanged(struct server_request *r, const struct store_item *item,
@@ -234,13 +248,13 @@ int body_matches_path(struct server_request *r, const struct json *object,
 /* Common to update, patch and binding: keeps what may not change, checks the rules, and writes the
  * differences. Modifies next. */
 int change_object(struct server_request *r, const char *key, const struct store_item *item,
-                  const struct json *old, struct json *next, int code, const struct json *instead,
+                  const struct json *old, struct json *next, int code, struct json *instead,
                   struct err *err) must_check;
 
 /* The same for a change that also records field managers (apply_patch.c). */
 int change_managed(struct server_request *r, const char *key, const struct store_item *item,
                    const struct json *old, struct json *next, struct json *managed, int code,
-                   const struct json *instead, struct err *err) must_check;
+                   struct json *instead, struct err *err) must_check;
 
 /* Whether anything besides metadata and status differs. */
 bool spec_changed(const struct json *old, const struct json *next);
@@ -254,9 +268,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
 /* --- server-side apply (apply_patch.c) ------------------------------------------------------- */
 
 int apply_patch(struct server_request *r, enum field_validation mode, struct err *err) must_check;
-/* managedFields after any other write; NULL: unchanged. */
-struct json *update_managed(const struct server_request *r, const struct json *old,
-                            const struct json *next) must_check;
+/* Sets the field managers of next after any other write; old is NULL at creation. */
+void update_managed(struct server_request *r, const struct json *old, struct json *next);
 
 /* --- special rules of built-in kinds (kind_hooks.c) ---------------------------------------- */
 
@@ -304,7 +317,7 @@ int removal_read(const struct server_request *r, const struct json *options, str
 /* Deletes the route's object (delete.c). instead NULL: answers with the object, or with a Status
  * for kinds that do not return deleted objects. */
 int delete_one(struct server_request *r, const struct removal *removal, bool dry_run, int code,
-               const struct json *instead, struct err *err) must_check;
+               struct json *instead, struct err *err) must_check;
 /* For the server's own clean-up: deletes the object with that key, without an answer. *ret_gone:
  * nothing is left of it. */
 int removal_sweep(struct server *s, const struct kind *k, const char *key,
@@ -396,7 +409,7 @@ verb_fn verb_list, verb_watch, verb_get, verb_create, verb_update, verb_patch, v
     verb_exec, verb_attach, verb_forward, verb_token;
 /* Not tied to a kind: */
 verb_fn verb_version, verb_metrics, verb_health, verb_ready, verb_storage, verb_discover_core,
-    verb_discover_groups, verb_openapi_v2, verb_openapi_v3;
+    verb_discover_groups, verb_paths, verb_openapi_v2, verb_openapi_v3;
 /* /apis/G and /apis/G/V, /api/v1; version NULL for a group. */
 int discover_group(struct server_request *r, const char *group, const char *version,
                    struct err *err) must_check;

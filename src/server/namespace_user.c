@@ -7,7 +7,9 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "loop/fs_user.h"
 
 static int64_t number_of(const struct json *ns, const char *annotation)
@@ -21,7 +23,7 @@ static struct json *load(const struct server_request *r, const char *name)
 {
     const struct store_item *item = store_head(server_collection(r->server, &kind_namespace), name);
 
-    return item ? blob_parse(r->arena, item->value, NULL) : NULL;
+    return item ? stored_parse(r->arena, &kind_namespace, item->value, false, NULL) : NULL;
 }
 
 struct namespace_user namespace_user_of(int64_t uid)
@@ -68,6 +70,15 @@ static int write_number(struct server_request *r, struct json *ns, const char *a
                         NULL, NULL, err);
 }
 
+/* The keeper's UID is random, and differs from one data folder to the next. */
+static int64_t first_number(const struct json *keeper)
+{
+    const char *uid = keeper ? object_uid(keeper) : "";
+    uint64_t hash = fnv1a_64(FNV1A_64_START, uid, strlen(uid));
+
+    return NAMESPACE_USER_FIRST + (int64_t)(hash % NAMESPACE_USER_BLOCKS) * NAMESPACE_USER_BLOCK;
+}
+
 int namespace_user_get(struct server_request *r, bool dry_run, struct namespace_user *ret,
                        struct err *err)
 {
@@ -79,7 +90,8 @@ int namespace_user_get(struct server_request *r, bool dry_run, struct namespace_
     if (uid >= 0)
         return 0;
     keeper = load(r, SYSTEM_NAMESPACE);
-    uid = max_i64(number_of(keeper, ANNOTATION_LAST_UID) + 1, NAMESPACE_USER_FIRST);
+    uid = number_of(keeper, ANNOTATION_LAST_UID) + 1;
+    uid = uid > 0 ? uid : first_number(keeper);
     while (uid <= USER_ID_LIMIT && is_taken(r, uid))
         uid++;
     if (!keeper || uid > USER_ID_LIMIT)

@@ -11,6 +11,10 @@
 /* Above what machines assign to people, services, containers and directories (SSSD ends at
  * 2000200000), below Kubernetes' maximum. */
 #define NAMESPACE_USER_FIRST 2001000000
+/* Each data folder allocates from a block of its own, so that two daemons of one machine do not
+ * share users. */
+#define NAMESPACE_USER_BLOCKS 10000u
+#define NAMESPACE_USER_BLOCK 10000
 
 #define NAMESPACE_USER_NONE (-1)
 

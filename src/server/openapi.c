@@ -1,6 +1,6 @@
 /*
- * openapi.c - /openapi/v2 (protobuf only, as kubectl accepts nothing else) and /openapi/v3, an
- * index and one document per group and version. Clients cache documents by the hash in their URL.
+ * openapi.c - /openapi/v2, as JSON or as protobuf for kubectl, and /openapi/v3, an index and one
+ * document per group and version. Clients cache documents by the hash in their URL.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -15,11 +15,19 @@
 
 int verb_openapi_v2(struct server_request *r, struct err *err)
 {
+    bool protobuf = r->accept && strstr(r->accept, "application/com.github.proto-openapi.spec.v2");
+    struct arena a = ARENA_INIT(DOCUMENT_LIMIT_BYTES);
     struct buf b = BUF_INIT(DOCUMENT_LIMIT_BYTES);
+    struct json *document = schema_openapi_v2(&a, r->server->described);
 
     (void)err;
-    schema_openapi_v2(r->server->described, &b);
-    reply_buf(r, 200, V2_TYPE, &b);
+    if (protobuf)
+        schema_openapi_v2_encode(document, &b);
+    else
+        json_write(&b, document);
+    b.failed |= arena_failed(&a);
+    arena_release(&a);
+    reply_buf(r, 200, protobuf ? V2_TYPE : JSON_TYPE, &b);
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/managed.h"
 #include "server/internal.h"
 
 static bool type_is(const struct server_request *r, const char *type)
@@ -111,6 +112,24 @@ static const struct patch_type *find_type(const struct server_request *r, struct
     return NULL;
 }
 
+/* The list of managedFields is built only if the patch may refer to it. */
+static struct json *run_patch(struct server_request *r, const struct patch_type *type,
+                              struct json *old, struct json *patch, enum field_validation mode,
+                              struct err *err)
+{
+    static const char name[] = "managedFields";
+    struct json *meta = json_get_mut(old, "metadata"), *managers = json_get_mut(meta, name), *next;
+
+    if (memmem(r->body, r->body_len, name, sizeof(name) - 1))
+        managed_show(r->arena, r->route.kind, old);
+    else
+        managed_clear(old);
+    next = type->run(r, old, patch, mode, err);
+    if (managers)
+        json_set(r->arena, meta, name, managers);
+    return next;
+}
+
 int verb_patch(struct server_request *r, struct err *err)
 {
     const struct patch_type *type = find_type(r, err);
@@ -136,7 +155,7 @@ int verb_patch(struct server_request *r, struct err *err)
     old = request_load(r, &key, &item, err);
     if (!old)
         return -1;
-    next = type->run(r, old, patch, mode, err);
+    next = run_patch(r, type, old, patch, mode, err);
     if (!next)
         return err_is_set(err) ? -1 : out_of_memory(err);
     rc = object_decode(r->arena, r->route.kind, next, FIELD_VALIDATION_IGNORE, NULL, NULL, err);

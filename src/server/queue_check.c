@@ -287,7 +287,8 @@ static int check_declared(struct wish *w, const char *resource)
                 return refuse_at(w, PATH_KEY(PATH_MEMBER(at, "requests"), resource), "(R002)",
                                  arena_printf(w->request->arena,
                                               "queue \"%s\" has a quota of %s, so every container "
-                                              "must say resources.requests.%s; \"%.63s\" does not",
+                                              "must ask for more than 0 in resources.requests.%s; "
+                                              "\"%.63s\" does not",
                                               w->queue, resource, resource,
                                               json_get_string(c, "name", "")));
         }
@@ -323,7 +324,8 @@ static int check_quota(struct wish *w, const struct json *queue)
                 arena_printf(w->request->arena,
                              "it asks for %s %s, and the quota of queue \"%s\" is %s: it "
                              "could never start",
-                             text, limit->key, w->queue, json_string(limit, "")));
+                             text, limit->key, w->queue,
+                             quantity_json_text(w->request->arena, limit)));
         }
     }
     return rc;
@@ -336,35 +338,50 @@ static bool names_one(const struct json *list, const char *word)
     return json_len(list) == 0 || json_has(list, "*") || json_has(list, word);
 }
 
-/* In the file a number need not be quoted. */
-static const char *amount_text(struct arena *a, const struct json *v)
+/* A container without a request is given its limit. */
+static const char *part_of(const struct json *container, const char *part, const char *resource)
 {
-    return json_is(v, JSON_INT) ? arena_printf(a, "%lld", (long long)v->u.integer)
-                                : json_string(v, "");
+    bool by_limit = !json_at(container, "resources", part, resource) &&
+                    json_at(container, "resources", "limits", resource);
+
+    return by_limit ? "limits" : part;
 }
+
+static int check_container(struct wish *w, const struct json *c, const struct field_path *at,
+                           const char *part, const struct json *limit)
+{
+    struct arena *a = w->request->arena;
+    const struct json *v;
+
+    part = part_of(c, part, limit->key);
+    v = json_at(c, "resources", part, limit->key);
+    if (quantity_json_milli(v, 0) <= quantity_json_milli(limit, 0))
+        return 0;
+    return refuse_at(
+        w, PATH_KEY(PATH_MEMBER(PATH_MEMBER(at, "resources"), part), limit->key), "(R003)",
+        arena_printf(a, "container \"%.63s\" has %s.%s %s, and queue \"%s\" allows %s",
+                     json_get_string(c, "name", ""), part, limit->key, quantity_json_text(a, v),
+                     w->queue, quantity_json_text(a, limit)));
+}
+
+static const char *const container_lists[] = {"initContainers", "containers"};
 
 static int check_shape(struct wish *w, const struct json *shape, const char *part)
 {
+    int rc = 0;
+
     json_each (limit, json_get(shape, part))
-        for (size_t i = 0; i < w->members_len; i++) {
-            const struct field_path *list = PATH_MEMBER(w->members[i].at, "containers");
+        for (size_t i = 0; i < w->members_len * ELEMS(container_lists); i++) {
+            const struct member *m = &w->members[i / ELEMS(container_lists)];
+            const char *list = container_lists[i % ELEMS(container_lists)];
             size_t n = 0;
 
-            json_each (c, json_get(w->members[i].spec, "containers")) {
-                const struct field_path *at = PATH_MEMBER(PATH_INDEX(list, n++), "resources");
-                const struct json *v = json_at(c, "resources", part, limit->key);
-
-                if (quantity_json_milli(v, 0) > quantity_json_milli(limit, 0))
-                    return refuse_at(w, PATH_KEY(PATH_MEMBER(at, part), limit->key), "(R003)",
-                                     arena_printf(w->request->arena,
-                                                  "container \"%.63s\" has %s.%s %s, and queue "
-                                                  "\"%s\" allows %s",
-                                                  json_get_string(c, "name", ""), part, limit->key,
-                                                  amount_text(w->request->arena, v), w->queue,
-                                                  amount_text(w->request->arena, limit)));
-            }
+            json_each (c, json_get(m->spec, list))
+                rc = rc ? rc
+                        : check_container(w, c, PATH_INDEX(PATH_MEMBER(m->at, list), n++), part,
+                                          limit);
         }
-    return 0;
+    return rc;
 }
 
 /* A profile is a key of the ConfigMap: a list of rules {apiGroups, resources, resourceShape}. */
@@ -409,11 +426,13 @@ static int check_shares(struct wish *w)
 {
     static const char *const parts[] = {"requests", "limits"};
 
-    for (size_t i = 0; i < w->members_len; i++) {
+    for (size_t i = 0; i < w->members_len * ELEMS(container_lists); i++) {
+        const struct member *m = &w->members[i / ELEMS(container_lists)];
+        const char *name = container_lists[i % ELEMS(container_lists)];
         size_t n = 0;
 
-        json_each (c, json_get(w->members[i].spec, "containers")) {
-            const struct field_path *list = PATH_MEMBER(w->members[i].at, "containers");
+        json_each (c, json_get(m->spec, name)) {
+            const struct field_path *list = PATH_MEMBER(m->at, name);
             const struct field_path *at = PATH_MEMBER(PATH_INDEX(list, n++), "resources");
 
             for (size_t k = 0; k < ELEMS(parts); k++) {

@@ -327,7 +327,8 @@ static struct json *status_of(struct server *s, struct arena *a, const struct js
 static void refresh_one(struct server *s, struct arena *a, const char *key)
 {
     const struct store_item *item = store_head(server_collection(s, &kind_resource_quota), key);
-    struct json *quota = item ? blob_parse(a, item->value, NULL) : NULL;
+    struct json *quota = item ? stored_parse(a, &kind_resource_quota, item->value, false, NULL)
+                              : NULL;
     struct json *status = quota ? status_of(s, a, quota) : NULL;
     auto_err err = ERR_INIT;
 

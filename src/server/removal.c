@@ -250,7 +250,7 @@ static int sweep_object(struct server *s, struct arena *a, const struct kind *k,
                         const struct store_item *item, const struct removal *removal,
                         struct err *err)
 {
-    struct json *object = stored_parse(a, k, item->value, err);
+    struct json *object = stored_parse(a, k, item->value, false, err);
     enum removal_result result;
     int rc;
 

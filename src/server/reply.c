@@ -116,6 +116,7 @@ static void write_body(struct server_request *r, struct arena *a, const struct j
         yaml_write(out, body);
     } else {
         json_write(out, body);
+        buf_addc(out, '\n'); /* like the real server */
     }
     if (arena_failed(a))
         out->failed = true;

@@ -13,6 +13,7 @@
 #include "store/store.h"
 
 #define JSON_TYPE "application/json"
+#define MANAGER_LENGTH_LIMIT 128u
 #define WARNINGS_LIMIT 32 /* per answer */
 
 struct server;
@@ -66,6 +67,7 @@ struct server_request {
     const char *body;
     size_t body_len;
     bool too_large; /* the body was dropped */
+    bool bare;      /* answers leave out metadata.managedFields */
     struct arena *arena;
     uint64_t login;              /* the browser session it belongs to; 0: none */
     const struct caller *caller; /* (caller.h); required */

@@ -9,6 +9,7 @@
 #include "server/internal.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
+#define QUEUE_VIEW "muster-queue-view"
 #define READ "get,list,watch"
 #define WRITE "create,delete,deletecollection,patch,update"
 /* In the core group, without secrets. */
@@ -22,7 +23,14 @@
     "podgroups/status,notifications/status"
 
 /* Levels after LEVEL_ADMIN have only their own rules. */
-enum level { LEVEL_VIEW, LEVEL_EDIT, LEVEL_ADMIN, LEVEL_NOTEBOOK, LEVEL_CLUSTER_ADMIN };
+enum level {
+    LEVEL_VIEW,
+    LEVEL_EDIT,
+    LEVEL_ADMIN,
+    LEVEL_NOTEBOOK,
+    LEVEL_CLUSTER_ADMIN,
+    LEVEL_QUEUE_VIEW
+};
 
 static const struct {
     enum level level;
@@ -55,6 +63,7 @@ static const struct {
     {LEVEL_NOTEBOOK, "scheduler.tensorstack.dev", "podgroups,queues", READ},
     {LEVEL_CLUSTER_ADMIN, "*", "*", "*"},
     {LEVEL_CLUSTER_ADMIN, NULL, NULL, "*"},
+    {LEVEL_QUEUE_VIEW, "scheduler.tensorstack.dev", "queues", READ},
 };
 
 static const char *const names[] = {[LEVEL_VIEW] = "view",
@@ -105,19 +114,29 @@ static struct json *role_of(struct arena *a, enum level level)
     return role;
 }
 
-/* Kubernetes' group of cluster owners. */
-static struct json *owners_of(struct arena *a, const char *role)
+static struct json *binding_of(struct arena *a, const struct kind *k, const char *role,
+                               const char *subjects)
 {
     struct json *binding = new_object(a), *ref = json_make_object(a, binding, "roleRef"), *group;
 
     json_set_string(a, ref, "apiGroup", RBAC_GROUP);
-    json_set_string(a, ref, "kind", kind_cluster_role.name);
+    json_set_string(a, ref, "kind", k->name);
     json_set_string(a, ref, "name", role);
     group = json_append(json_make_array(a, binding, "subjects"), json_new_object(a));
     json_set_string(a, group, "kind", "Group");
     json_set_string(a, group, "apiGroup", RBAC_GROUP);
-    json_set_string(a, group, "name", "system:masters");
+    json_set_string(a, group, "name", subjects);
     return binding;
+}
+
+static int make_missing(struct server *s, struct arena *a, const struct kind *k, const char *ns,
+                        const char *name, struct json *object, struct err *err)
+{
+    const char *key = object_key(a, k, ns, name);
+
+    if (!key)
+        return out_of_memory(err);
+    return object_is_absent(s, k, key) ? make_object(s, a, k, ns, name, object, err) : 0;
 }
 
 int roles_make(struct server *s, struct arena *a, struct err *err)
@@ -126,10 +145,17 @@ int roles_make(struct server *s, struct arena *a, struct err *err)
     int rc = 0;
 
     for (size_t i = 0; i < ELEMS(names) && rc == 0; i++)
-        if (object_is_absent(s, &kind_cluster_role, names[i]))
-            rc = make_object(s, a, &kind_cluster_role, "", names[i], role_of(a, (enum level)i),
-                             err);
-    if (rc == 0 && object_is_absent(s, &kind_cluster_role_binding, owner))
-        rc = make_object(s, a, &kind_cluster_role_binding, "", owner, owners_of(a, owner), err);
+        rc = make_missing(s, a, &kind_cluster_role, "", names[i], role_of(a, (enum level)i), err);
+    if (rc == 0)
+        rc = make_missing(s, a, &kind_cluster_role_binding, "", owner,
+                          binding_of(a, &kind_cluster_role, owner, "system:masters"), err);
+    /* Queues are for jobs of all namespaces: anyone who creates jobs may see where they can wait.
+     */
+    if (rc == 0)
+        rc = make_missing(s, a, &kind_role, QUEUE_NAMESPACE, QUEUE_VIEW,
+                          role_of(a, LEVEL_QUEUE_VIEW), err);
+    if (rc == 0)
+        rc = make_missing(s, a, &kind_role_binding, QUEUE_NAMESPACE, QUEUE_VIEW,
+                          binding_of(a, &kind_role, QUEUE_VIEW, "system:authenticated"), err);
     return rc;
 }

@@ -57,11 +57,17 @@ static const struct {
     bool open;  /* public, as on a real cluster: health and version */
     verb_fn *run;
 } fixed[] = {
-    {"healthz", true, true, verb_health},          {"livez", true, true, verb_health},
-    {"readyz/storage", true, false, verb_storage}, {"readyz", true, true, verb_ready},
-    {"metrics", false, false, verb_metrics},       {"version", false, true, verb_version},
-    {"api", false, false, verb_discover_core},     {"apis", false, false, verb_discover_groups},
-    {"openapi/v2", false, false, verb_openapi_v2}, {"openapi/v3", false, false, verb_openapi_v3},
+    {"healthz", true, true, verb_health},
+    {"livez", true, true, verb_health},
+    {"readyz/storage", true, false, verb_storage},
+    {"readyz", true, true, verb_ready},
+    {"metrics", false, false, verb_metrics},
+    {"version", false, true, verb_version},
+    {"api", false, false, verb_discover_core},
+    {"apis", false, false, verb_discover_groups},
+    {"openapi/v2", false, false, verb_openapi_v2},
+    {"openapi/v3", false, false, verb_openapi_v3},
+    {"", false, false, verb_paths},
 };
 
 struct segments {

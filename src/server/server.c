@@ -24,6 +24,7 @@ struct server *server_new(const struct server_options *options, struct err *err)
     s->overcommit = options->overcommit;
     s->kubeconfig_path = options->kubeconfig_path;
     buf_init(&s->scratch, OBJECT_LIMIT_BYTES);
+    buf_init(&s->shown, SHOWN_LIMIT_BYTES);
     if (login_start(s, options->sessions_path) < 0) {
         (void)out_of_memory(err);
         goto fail;
@@ -59,6 +60,7 @@ void server_free(struct server *s)
     clock_stop(s->clock, s->namespace_timer);
     free(s->event_cursor);
     buf_release(&s->scratch);
+    buf_release(&s->shown);
     quota_free(s);
     room_free(s);
     free(s->addresses);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "api/managed.h"
 #include "api/protobuf.h"
 #include "api/yaml.h"
 #include "server/internal.h"
@@ -41,6 +42,7 @@ int shape_init(struct shape *s, const struct server_request *r, struct err *err)
                         .encoding = r->media.encoding,
                         .table_version = r->media.version,
                         .kind = r->route.kind,
+                        .bare = r->bare,
                         .server = r->server};
     arena_init(&s->scratch, SCRATCH_LIMIT_BYTES);
     return include_object(r, &s->include, err);
@@ -53,14 +55,15 @@ void shape_release(struct shape *s)
 
 struct json *shape_parse(struct shape *s, const struct blob *b, struct err *err)
 {
+    bool bare = s->bare || (s->format == FORMAT_TABLE && s->include != TABLE_INCLUDE_OBJECT);
     struct json *object;
 
     arena_reset(&s->scratch);
-    object = blob_parse(&s->scratch, b, err);
-    if (object && s->kind->from_stored)
-        s->kind->from_stored(&s->scratch, s->kind, object);
-    if (object)
-        kind_hooks_complete(s->server, &s->scratch, s->kind, object);
+    object = stored_parse(&s->scratch, s->kind, b, bare, err);
+    if (!object)
+        return NULL;
+    managed_show(&s->scratch, s->kind, object);
+    kind_hooks_complete(s->server, &s->scratch, s->kind, object);
     return object;
 }
 
@@ -111,7 +114,8 @@ int shape_item(struct shape *s, const struct blob *b, const struct json *object,
     if (s->count++ && s->encoding != ENCODING_PROTOBUF)
         buf_addc(out, ',');
     if (b && shape_copies(s)) {
-        buf_add(out, b->data, b->len);
+        arena_reset(&s->scratch);
+        stored_write(out, &s->scratch, s->kind, b, s->bare);
         return 0;
     }
     object = parsed(s, b, object, err);
@@ -132,7 +136,8 @@ int shape_event(struct shape *s, const struct blob *b, const struct json *object
     struct json *table;
 
     if (b && shape_copies(s)) {
-        buf_add(out, b->data, b->len);
+        arena_reset(&s->scratch);
+        stored_write(out, &s->scratch, s->kind, b, s->bare);
         return 0;
     }
     object = parsed(s, b, object, err);

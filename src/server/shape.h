@@ -14,6 +14,7 @@ struct shape {
     const struct kind *kind;
     const char *table_version; /* "v1" or "v1beta1" */
     enum table_include include;
+    bool bare; /* without managedFields */
     const struct server *server;
     struct arena scratch; /* for one object at a time */
     size_t count, begun;  /* of the current list */

@@ -40,7 +40,7 @@ struct frame_key {
     int64_t second;        /* for a Table, whose ages change */
     int type, format, encoding, include;
     char table_version[8];
-    bool with_columns;
+    bool with_columns, bare;
 };
 
 /* A converted event; those in use are in server->frames. */
@@ -73,6 +73,7 @@ struct watch {
     struct frame *frame;
     struct buf head;
     struct blob *body;
+    size_t body_len; /* of its bytes, before tail */
     size_t sent;
 };
 
@@ -87,10 +88,16 @@ static const struct {
 
 /* --- output ---------------------------------------------------------------------------- */
 
+/* A bare object's last brace was left out with its field managers. */
+static const char *tail_of(const struct watch *w)
+{
+    return w->body_len < w->body->len ? "}" TAIL : TAIL;
+}
+
 static size_t piece_len(const struct watch *w)
 {
     return w->frame ? w->frame->text->len
-                    : w->head.len + (w->body ? w->body->len + strlen(TAIL) : 0);
+                    : w->head.len + (w->body ? w->body_len + strlen(tail_of(w)) : 0);
 }
 
 static bool piece_pending(const struct watch *w)
@@ -141,8 +148,8 @@ static size_t piece_read(struct watch *w, char *out, size_t cap)
     else if (w->head.len)
         n += copy_from(out, cap, w->head.data, w->head.len, &skip);
     if (w->body) {
-        n += copy_from(out + n, cap - n, w->body->data, w->body->len, &skip);
-        n += copy_from(out + n, cap - n, TAIL, strlen(TAIL), &skip);
+        n += copy_from(out + n, cap - n, w->body->data, w->body_len, &skip);
+        n += copy_from(out + n, cap - n, tail_of(w), strlen(tail_of(w)), &skip);
     }
     w->sent += n;
     return n;
@@ -185,6 +192,7 @@ static struct frame_key key_of(const struct watch *w, enum store_event_type type
     k.format = (int)w->shape.format;
     k.encoding = (int)w->shape.encoding;
     k.include = (int)w->shape.include;
+    k.bare = w->shape.bare;
     if (w->shape.format == FORMAT_TABLE) {
         k.second = clock_now_ms(w->server->clock) / 1000;
         k.with_columns = !w->columns_sent;
@@ -241,9 +249,11 @@ static void put_event(struct watch *w, enum store_event_type type, struct blob *
     int rc;
 
     piece_clear(w);
-    if (!is_protobuf(w) && shape_copies(&w->shape) && !left_revision) {
+    if (!is_protobuf(w) && shape_copies(&w->shape) && !left_revision &&
+        (w->shape.bare || stored_is_shown(source))) {
         buf_adds(&w->head, types[type].head);
         w->body = w->head.failed ? NULL : blob_ref(source);
+        w->body_len = stored_bare_len(source);
         return;
     }
     w->frame = shared ? map_get(&w->server->frames, &key, sizeof(key)) : NULL;

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """What may use a queue: each refusal names the field and the rule, and nothing is made."""
+import json
 import pathlib
 import sys
 
@@ -152,7 +153,7 @@ class Admission(harness.WithDaemon):
 
     def test_requests_that_are_not_said(self):
         self.refused(queued("a", "small", requests={"cpu": "1"}), "spec.replicaSpecs[0].template.spec.containers[0].resources.requests[memory]: ",
-                     "every container must say resources.requests.memory", "(R002)")
+                     "every container must ask for more than 0 in resources.requests.memory", "(R002)")
         self.accepted(queued("by-limits", "small", limits={"cpu": "1", "memory": "1Gi"}))
 
     def test_shapes(self):
@@ -162,7 +163,35 @@ class Admission(harness.WithDaemon):
                      'container "python" has requests.cpu 3, and queue "shaped" allows 2',
                      "(R003)")
         self.refused(queued("a", "shaped", limits={"memory": "2Gi"}), "limits.memory 2Gi", "(R003)")
+        # A limit is the request where there is none, and what comes first is held to it as well.
+        self.refused(queued("a", "shaped", limits={"cpu": "3"}), "resources.limits[cpu]: ", "limits.cpu 3", "(R003)")
+        first = queued("a", "shaped", requests={"cpu": "1"})
+        first["spec"]["replicaSpecs"][0]["template"]["spec"]["initContainers"] = [
+            {"name": "first", "image": "i", "resources": {"requests": {"cpu": 6}}}]
+        self.refused(first, 'initContainers[0].resources.requests[cpu]: container "first" has requests.cpu 6', "(R003)")
         self.refused(queued("a", "shapeless"), "has no list of rules of that name", "(R003)")
+
+    def test_who_makes_jobs_sees_the_queues(self):
+        accounts, rbac = "/api/v1/namespaces/team/serviceaccounts", "/apis/rbac.authorization.k8s.io/v1/namespaces/team"
+        self.daemon.call("POST", accounts, {"metadata": {"name": "eve"}})
+        self.daemon.call("POST", f"{rbac}/rolebindings", {
+            "metadata": {"name": "eve"}, "roleRef": {"kind": "ClusterRole", "name": "edit"},
+            "subjects": [{"kind": "ServiceAccount", "name": "eve", "namespace": "team"}]})
+        eve = {"Authorization": "Bearer " + self.daemon.call("POST", f"{accounts}/eve/token", {})["status"]["token"]}
+        status, text = self.daemon.request("GET", QUEUES, headers=eve)
+        self.assertEqual(status, 200, text)
+        self.assertIn("small", {one["metadata"]["name"] for one in json.loads(text)["items"]})
+        self.assertEqual(self.daemon.request("POST", QUEUES, queue("mine"), headers=eve)[0], 403)
+        self.assertEqual(self.daemon.request("GET", SHAPES, headers=eve)[0], 403)
+
+    def test_a_quota_is_shown_as_it_was_written(self):
+        self.daemon.call("POST", QUEUES, queue("numbers", quota={"requests": {"cpu": 5, "memory": "1Gi"}}))
+        status, text = self.daemon.request("GET", f"{QUEUES}/numbers", headers={
+            "Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"})
+        table = json.loads(text)
+        at = [column["name"] for column in table["columnDefinitions"]].index("Quota")
+        self.assertEqual((status, table["rows"][0]["cells"][at]), (200, "cpu=5,memory=1Gi"))
+        self.assertIn("cpu=5,memory=1Gi", self.daemon.cli("queue", "get", "numbers").stdout)
 
     def test_shares_of_gpus(self):
         self.refused(queued("a", limits={"nvidia.com/gpu.shared": 2}), "nvidia.com/gpu.shared", "(R026)", code=422)

@@ -233,6 +233,39 @@ class Rbac(harness.WithDaemon):
         self.assertEqual(status, 403)
         self.assertIn("cannot bind resource", answer["message"])
 
+    def test_policies_are_the_owners(self):
+        """They decide about everybody's writes, and their messages may tell what is in params."""
+        group = "admissionregistration.k8s.io"
+        policies = f"/apis/{group}/v1/validatingadmissionpolicies"
+        policy = {"metadata": {"name": "p"}, "spec": {
+            "paramKind": {"apiVersion": "v1", "kind": "Secret"}, "validations": [{"expression": "true"}],
+            "matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"],
+                                                    "resources": ["nodes"]}]}}}
+        bound = {"metadata": {"name": "b"}, "spec": {
+            "policyName": "p", "validationActions": ["Deny"],
+            "paramRef": {"name": "s", "namespace": "kube-system", "parameterNotFoundAction": "Allow"}}}
+        token = self.launcher()
+        self.daemon.call("POST", BINDINGS, binding("admin", "admin", kind="ClusterRole"))
+        for path in policies, f"/apis/{group}/v1/validatingadmissionpolicybindings":
+            status, answer = self.as_account(token, "POST", path, policy)
+            self.assertEqual(status, 403, answer)
+        roles, bindings = (path.replace("/namespaces/default", "").replace(kind, "cluster" + kind)
+                           for path, kind in ((ROLES, "roles"), (BINDINGS, "rolebindings")))
+        self.daemon.call("POST", roles, role("policies", rule("*", "*", groups=(group,)), kind="ClusterRole"))
+        self.daemon.call("POST", bindings, binding("policies", "policies", kind="ClusterRole",
+                                                   binding_kind="ClusterRoleBinding"))
+        status, answer = self.as_account(token, "POST", policies, policy)
+        self.assertEqual(status, 403, answer)
+        self.assertIn(f'{ME} cannot get resource "secrets"', answer["message"])
+        self.daemon.call("POST", policies, policy)
+        status, answer = self.as_account(token, "POST", policies.replace("policies", "policybindings"), bound)
+        self.assertEqual(status, 403, answer)
+        self.assertIn(f'{ME} cannot get resource "secrets"', answer["message"])
+        status, answer = self.as_account(token, "DELETE", policies + "/p")
+        self.assertEqual(status, 200, answer)
+        for path in roles + "/policies", bindings + "/policies":
+            self.daemon.call("DELETE", path)
+
     def test_applying_what_is_not_there_asks_for_create_too(self):
         token = self.launcher(rule("get patch", "configmaps"))
         path = "/api/v1/namespaces/default/configmaps/applied"

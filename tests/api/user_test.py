@@ -270,6 +270,13 @@ class Users(harness.WithDaemon):
         self.assertEqual(self.log_of("user"), '"x"y\n')
         status, text = self.files("GET", "carol/papers/one", token=self.daemon.token)
         self.assertEqual((status, text), (200, b"hush"))
+        # What the owner makes in it is the folder's owner's from the first moment: made with that user's rights.
+        self.assertEqual(self.files("POST", "mine/by-owner", token=self.daemon.token)[0], 201)
+        self.assertEqual(os.stat(folder / "mine/by-owner").st_uid, self.number("a"))
+        (folder / "mine").chmod(0o555)
+        status, text = self.files("POST", "mine/closed", token=self.daemon.token)
+        self.assertEqual(status, 403, text)
+        self.assertIn("the owner of the folder, may not do that", json.loads(text)["message"])
 
     def test_slow_uploads_of_one_account_leave_room_for_others(self):
         self.shared_claim()
@@ -327,6 +334,22 @@ class Users(harness.WithDaemon):
             "volumeMounts": [{"name": "d", "mountPath": "/d", "subPath": "runs/1"}]}))
         self.assertEqual(self.log_of("own"), f"{self.number('a')}\n")
         self.assertEqual(os.stat(folder / "runs/1").st_uid, self.number("a"))
+
+    def test_mount_points_in_a_claim_are_made_as_the_containers_user(self):
+        folder = self.shared_claim()
+        self.make(f"{NAMESPACES}/a/configmaps", {"metadata": {"name": "planted"}, "data": {"f": "text"}})
+        volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "shared"}}, {"name": "e", "emptyDir": {}},
+                   {"name": "c", "configMap": {"name": "planted"}}]
+        before = sorted((folder / "carol").rglob("*"))
+        self.make(self.pods, pod("plants", "cat /d/mine/file && touch /d/mine/a/b/x && ls /d/carol", volumes=volumes, container={
+            "volumeMounts": [{"name": "d", "mountPath": "/d"}, {"name": "e", "mountPath": "/d/carol/planted/a"},
+                             {"name": "c", "mountPath": "/d/carol/file", "subPath": "f"},
+                             {"name": "e", "mountPath": "/d/mine/a/b"},
+                             {"name": "c", "mountPath": "/d/mine/file", "subPath": "f"}]}))
+        self.assertEqual(sorted(self.log_of("plants").splitlines()),
+                         ["ls: cannot open directory '/d/carol': Permission denied", "text"])
+        self.assertEqual(sorted((folder / "carol").rglob("*")), before)
+        self.assertEqual({os.stat(folder / "mine" / path).st_uid for path in (".", "a", "a/b", "file")}, {self.number("a")})
 
     def test_a_probe_by_address_is_the_containers_user(self):
         server = socket.create_server(("127.0.0.1", 0))
@@ -528,6 +551,23 @@ class Users(harness.WithDaemon):
         self.assertEqual(self.daemon.list(f"{NAMESPACES}/a/secrets"), [])
         self.daemon.call("DELETE", books)
 
+    def test_who_names_other_keys_does_not_become_the_owner(self):
+        books, pods = "/apis/tensorstack.dev/v1beta1/namespaces/a/notebooks", harness.PODS.format(ns="a")
+        guest = {"Authorization": f"Bearer {self.tokens['a', 'guest']}"}
+        self.daemon.call("POST", books, {"metadata": {"name": "keyed"}, "spec": {
+            "type": "jupyter", "ssh": {"enabled": True, "authorized_keys": ["owners"]},
+            "template": {"spec": {"containers": [{"name": "notebook", "image": "none"}]}}}})
+        before = self.daemon.wait_for(pods, lambda found: found["keyed-nb"]["metadata"]["uid"] if found.get("keyed-nb", {}).get(
+            "status", {}).get("phase") == "Running" else None)
+        status, text = self.daemon.request("PATCH", f"{books}/keyed", {"spec": {"ssh": {"authorized_keys": ["guests"]}}},
+                                           headers=guest, content_type="application/merge-patch+json")
+        self.assertEqual(status, 200, text)
+        after = self.daemon.wait_for(pods, lambda found: found["keyed-nb"] if "keyed-nb" in found and
+                                     found["keyed-nb"]["metadata"]["uid"] != before else None)
+        self.check_restricted(after)
+        self.daemon.call("DELETE", f"{books}/keyed")
+        self.daemon.wait_for(f"{NAMESPACES}/a/secrets", lambda found: not found or None)
+
     def test_a_tensorboard_of_the_guests(self):
         spec = {"logDir": {"pvc": [{"name": "runs"}]}}
         self.assertEqual(self.make(BOARDS.format(ns="a"), {"metadata": {"name": "own"}, "spec": spec})
@@ -629,6 +669,21 @@ class Users(harness.WithDaemon):
         self.assertEqual(self.log_of("mapped", "c"), f"{nobody.pw_uid}\n{nobody.pw_gid}\n")
         self.daemon.call("DELETE", f"{NAMESPACES}/c")
         self.daemon.wait_for(NAMESPACES, lambda found: "c" not in found, "the namespace to go")
+
+    def test_another_daemon_of_the_machine_gives_other_numbers(self):
+        other = harness.Daemon()
+        self.addCleanup(other.close)
+        self.make(self.pods, pod("p", "true", schedulerName="nobody"))
+        other.call("POST", NAMESPACES, {"metadata": {"name": "a"}})
+        other.call("POST", RBAC.format(ns="a") + "/rolebindings", {
+            "metadata": {"name": "g"}, "roleRef": {"kind": "ClusterRole", "name": "edit"},
+            "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "a"}]})
+        other.wait_for(f"{NAMESPACES}/a/serviceaccounts", lambda found: "default" in found or None)
+        token = other.call("POST", f"{NAMESPACES}/a/serviceaccounts/default/token", {})["status"]["token"]
+        status, made = other.request("POST", self.pods, pod("p", "true"), headers={"Authorization": f"Bearer {token}"})
+        self.assertEqual(status, 201, made)
+        user = json.loads(made)["spec"]["securityContext"]["runAsUser"]
+        self.assertNotEqual(user // 10000, self.number("a") // 10000)
 
     def test_a_number_is_given_once(self):
         def use(ns):

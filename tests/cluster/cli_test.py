@@ -90,6 +90,10 @@ class Commands(unittest.TestCase):
         done = self.muster("ann", "exec", "long", "--replica", "worker-1", "--", "sh", "-c", "echo in $RANK; exit 3", code=3)
         self.assertEqual(done.stdout, "in 1\n")
         self.assertRegex(self.muster("c", "queue").stdout, r"\ndefault +0 +open +- +")
+        # those of others are counted by the scheduler, in the Queue's status
+        queues = "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues"
+        self.plane.admin.wait(queues, lambda found: (counts := found["default"].get("status", {}).get("podGroups", {})).get(
+            "running") == 1 and counts["waiting"] == 0, "the scheduler's count")
         lines = self.muster("ann", "queue", "get", "default")
         self.assertRegex(lines.stdout, r"\ndefault +0 +open +- +\S+ +1 +0 +-\s(.*\s)*runs +team/long +0 +2 ")
         self.assertIn("you may only see jobs of namespace 'team'", lines.stderr)

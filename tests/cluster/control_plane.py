@@ -20,7 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 KUBE = pathlib.Path(os.environ.get("MUSTER_KUBE") or CACHE + "/muster/kube")
 MUSTER = os.environ.get("MUSTER_BIN", str(ROOT / "build/muster"))
-KUBECTLS = [ROOT / "build/kubectl-1.20/usr/bin/kubectl", ROOT / "build/kubectl-1.32/usr/bin/kubectl"]
+KUBECTLS = [pathlib.Path(os.environ["MUSTER_KUBECTL"])] if os.environ.get("MUSTER_KUBECTL") else [
+    ROOT / "build/kubectl-1.20/usr/bin/kubectl", ROOT / "build/kubectl-1.32/usr/bin/kubectl"]
 PATIENCE_S = float(os.environ.get("MUSTER_TEST_PATIENCE", "300"))  # of a busy machine; what comes at all comes sooner
 ADMIN = "owner-of-this-cluster"
 NODE = "box"
@@ -187,7 +188,8 @@ class ControlPlane:
                                "--unsafe-no-fsync")
         self.server_command = (
             KUBE / "kube-apiserver", "--etcd-servers=" + etcd, "--cert-dir=%s" % (folder / "certs"),
-            "--secure-port=%d" % self.port, "--bind-address=127.0.0.1", "--service-cluster-ip-range=10.0.0.0/16",
+            "--secure-port=%d" % self.port, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",  # no route is needed
+            "--service-cluster-ip-range=10.0.0.0/16",
             "--service-account-issuer=https://127.0.0.1:%d/" % self.port,
             "--service-account-key-file=%s" % (folder / "sa.pub"),
             "--service-account-signing-key-file=%s" % (folder / "sa.key"), "--authorization-mode=Node,RBAC",
@@ -221,8 +223,8 @@ class ControlPlane:
         self.kubectl("create", "clusterrolebinding", "reviews-by-" + name, "--clusterrole=system:auth-delegator",
                      "--user=system:node:" + name)
         process = self.start_node_again(*options, name=name, env=env)
-        self.admin.wait("/api/v1/nodes", lambda nodes: name in nodes and not nodes[name]["spec"].get("taints") and nodes[name][
-            "status"].get("daemonEndpoints", {}).get("kubeletEndpoint", {}).get("Port"), "the node")
+        self.admin.wait("/api/v1/nodes", lambda nodes: name in nodes and "'node.kubernetes.io/" not in str(nodes[name]["spec"]) and nodes[
+            name]["status"].get("daemonEndpoints", {}).get("kubeletEndpoint", {}).get("Port"), "the node")
         return process
 
     def start_node_again(self, *options, name=NODE, env=None):

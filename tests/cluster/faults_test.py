@@ -27,6 +27,7 @@ int clock_gettime(clockid_t id, struct timespec *t)
 """
 # Of a job without any fault: 16 of the controller, 7 of the scheduler, and what a replica more costs.
 REQUESTS_A_JOB = 30
+OLDER = "--emulated-version=1.34"  # serves what that version did, and says to be it
 
 
 class Faults(unittest.TestCase):
@@ -91,6 +92,32 @@ class Faults(unittest.TestCase):
             self.plane.start_server()
 
         self.run_behind("restart", {}, restart, more=1000)  # what nobody answered is asked again, ever more seldom
+
+
+class ServerUpgrade(unittest.TestCase):
+    run_behind = Faults.run_behind
+
+    @classmethod
+    def setUpClass(cls):
+        plane = ControlPlane.of(cls)
+        plane.server_options = [OLDER]
+        plane.start().prepare_for_jobs()
+
+    def test_the_server_is_upgraded(self):
+        """From a minor version to the next, in the middle of jobs."""
+        plane = self.plane
+        before = plane.admin.get("/version")
+
+        def upgrade(proxy):
+            plane.server.terminate()
+            plane.server.wait()
+            plane.admin.close()
+            plane.server_command = tuple(word for word in plane.server_command if word != OLDER)
+            plane.start_server()
+
+        self.run_behind("upgrade", {}, upgrade, more=1000)
+        after = plane.admin.get("/version")
+        self.assertEqual((before["emulationMinor"], after["emulationMinor"]), ("34", after["minor"]))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,19 @@
 #!/usr/bin/python3
 """Our image on a kubelet with containerd: the Deployments that `muster manifests` prints, and a job of theirs in containers.
-In a network of its own, without a registry, DNS or kube-proxy."""
+In a network of its own, without a registry or kube-proxy; names are told by a few lines of DNS."""
 import json
 import os
 import shutil
+import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
 import unittest
 import urllib.request
 
-from control_plane import KUBE, KUBECTLS, MUSTER, NODE, NODES, PATIENCE_S, ROOT, SERVICE_ADDRESS, ControlPlane, free_port
+from control_plane import KUBE, KUBECTLS, MUSTER, NODE, NODES, PATIENCE_S, ROOT, SERVICE_ADDRESS, Client, ControlPlane, free_port
 from install_test import JOBS, job
 
 IMAGE, BASE, PAUSE = "localhost/muster:test", "localhost/muster-base:latest", "localhost/pause:1"
@@ -20,12 +23,51 @@ PODS = "/api/v1/namespaces/default/pods"
 MACHINE, GATEWAY = "10.99.0.1", "10.99.0.2"
 UNSHARE = ("unshare", "--net", "--mount", "--propagation", "private")
 INSIDE = "MUSTER_TEST_INSIDE"  # the namespaces that are made for it
+DOMAIN = "cluster.local"
+# The first replica is asked for its rank by the second, at the name and port that the job gave them.
+RANKS = {"0": "$l = IO::Socket::INET->new(Listen => 5, LocalPort => $ENV{MASTER_PORT}, ReuseAddr => 1) or die $!;"
+              "$c = $l->accept; print 'heard of ', scalar <$c>; print $c qq(rank $ENV{RANK}\\n);",
+         "1": "until ($c = IO::Socket::INET->new(qq($ENV{MASTER_ADDR}:$ENV{MASTER_PORT}))) { sleep 1 }"
+              "print $c qq(rank $ENV{RANK} of $ENV{WORLD_SIZE} at ), $c->sockhost, qq(\\n);"
+              "print 'answered by ', scalar <$c>;"}
 
 
 def run(*command, **more):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **more)
     assert done.returncode == 0, "%s: %s" % (command, done.stderr[-2000:])
     return done.stdout.strip()
+
+
+class Names(threading.Thread):
+    """What a cluster's DNS says of headless Services: the addresses in their EndpointSlices."""
+
+    def __init__(self, plane):
+        super().__init__(daemon=True)
+        self.api = Client(plane.port, plane.admin.token)
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind((MACHINE, 53))
+
+    def addresses(self, name):
+        """None: there is no such name."""
+        service, namespace, kind, rest = (name.split(".", 3) + [""] * 3)[:4]
+        if (kind, rest) != ("svc", DOMAIN):
+            return None
+        slices = self.api.get("/apis/discovery.k8s.io/v1/namespaces/%s/endpointslices?labelSelector=kubernetes.io/service-name=%s"
+                              % (namespace, service))["items"]
+        return [a for s in slices for e in s["endpoints"] or [] for a in e["addresses"]] or None
+
+    def run(self):
+        while True:
+            query, client = self.socket.recvfrom(512)
+            labels, at = [], 12
+            while query[at]:
+                labels.append(query[at + 1:at + 1 + query[at]].decode())
+                at += 1 + query[at]
+            question = query[12:at + 5]
+            found = self.addresses(".".join(labels).lower())
+            wanted = (found or []) if question[-4:-2] == b"\0\1" else []  # A
+            self.socket.sendto(query[:2] + struct.pack(">5H", 0x8580 | (3 if found is None else 0), 1, len(wanted), 0, 0) + question +
+                               b"".join(b"\xc0\x0c\0\1\0\1" + struct.pack(">IH", 1, 4) + socket.inet_aton(a) for a in wanted), client)
 
 
 class Image(unittest.TestCase):
@@ -42,7 +84,8 @@ class Image(unittest.TestCase):
         run("ip", "route", "add", "default", "via", GATEWAY)  # which leads nowhere
         plane.port = plane.admin.port = 443  # so that the Service `kubernetes` is the server itself
         plane.server_options.append("--bind-address=0.0.0.0")
-        plane.start("deployment-controller", "replicaset-controller", nodes=True)
+        plane.start("deployment-controller", "replicaset-controller", "endpointslice-controller", nodes=True)
+        Names(plane).start()
         plane.start_scheduler()
         plane.let_in_to_nodes()
         cls.start_containerd()
@@ -109,6 +152,7 @@ conf_dir = "%(f)s/networks"
                   "cgroupsPerQOS": False, "enforceNodeAllocatable": [], "containerRuntimeEndpoint": "unix://%s" % cls.socket,
                   "makeIPTablesUtilChains": False, "oomScoreAdj": 0, "healthzPort": 0, "port": free_port(),
                   "address": MACHINE, "podLogsDir": str(cls.folder / "pod-logs"), "resolvConf": "",
+                  "clusterDNS": [MACHINE], "clusterDomain": DOMAIN,
                   "staticPodPath": "", "evictionHard": {"memory.available": "1Mi", "nodefs.available": "1%", "imagefs.available": "1%",
                                                        "nodefs.inodesFree": "0%"}}
         (cls.folder / "kubelet.json").write_text(json.dumps(config))
@@ -141,8 +185,24 @@ conf_dir = "%(f)s/networks"
         done = self.api.wait(JOBS, lambda jobs: jobs["boxed"]["status"] if jobs["boxed"].get("status", {}).get("phase") in (
             "Succeeded", "Failed") else None, "its end")
         self.assertEqual(done["phase"], "Succeeded", done)
-        pods = sorted(p["metadata"]["name"] for p in self.api.get(PODS)["items"])
+        pods = sorted(n for p in self.api.get(PODS)["items"] if (n := p["metadata"]["name"]).startswith("boxed-"))
         self.assertEqual([self.plane.kubectl("logs", p).stdout for p in pods], ["rank 0 of 2\n", "rank 1 of 2\n"])
+
+    def test_2_replicas_meet_by_name(self):
+        """In networks of their own: by the headless Service of the first, at the port that all jobs have."""
+        what = job("meeting", scheduler={"t9kScheduler": {"queue": "default"}})
+        what["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0].update(
+            image=BASE, imagePullPolicy="Never", command=["sh", "-c", 'eval "program=\\$PROGRAM_$RANK"; exec perl -MIO::Socket::INET -e "$program"'],
+            env=[{"name": "PROGRAM_" + rank, "value": program} for rank, program in RANKS.items()])
+        self.api.create(JOBS, what)
+        done = self.api.wait(JOBS, lambda jobs: jobs["meeting"]["status"] if jobs["meeting"].get("status", {}).get("phase") in (
+            "Succeeded", "Failed") else None, "its end")
+        self.assertEqual(done["phase"], "Succeeded", done)
+        first, second = sorted((p for p in self.api.get(PODS)["items"] if p["metadata"]["name"].startswith("meeting-")),
+                               key=lambda p: p["metadata"]["name"])
+        self.assertNotEqual(first["status"]["podIP"], second["status"]["podIP"])
+        self.assertEqual([self.plane.kubectl("logs", p["metadata"]["name"]).stdout for p in (first, second)],
+                         ["heard of rank 1 of 2 at %s\n" % second["status"]["podIP"], "answered by rank 0\n"])
 
     def test_3_the_images_absence_stands_in_the_job(self):
         what = job("absent", scheduler={"t9kScheduler": {"queue": "default"}})

@@ -64,6 +64,30 @@ class Install(unittest.TestCase):
         self.plane.kubectl("apply", "-f", "-", text=own)
         self.assertEqual(self.plane.kubectl("apply", "--server-side", "-f", "-", text=own).stderr, "")
 
+    def test_a_service_monitor_is_what_the_prometheus_operator_defines(self):
+        self.plane.kubectl("apply", "--server-side", "-f", str(control_plane.KUBE / "servicemonitors.yaml"))
+        self.addCleanup(self.plane.kubectl, "delete", "crd", "servicemonitors.monitoring.coreos.com")
+        self.plane.wait_established()
+        text = subprocess.run([MUSTER, "manifests", "--service-monitor"], check=True, capture_output=True, text=True).stdout
+        (said,) = [d for d in text.split("---\n") if "\nkind: ServiceMonitor\n" in d]
+
+        def apply(text, check=True):
+            return self.plane.kubectl("apply", "--server-side", "--validate=strict", "-o", "json", "-f", "-", text=text, check=check)
+
+        taken = apply(said)
+        self.assertEqual(taken.stderr, "")
+        monitor = json.loads(taken.stdout)
+        for right, wrong, sentence in (("scheme: https", "scheme: gopher", "Unsupported value"),
+                                       ("port:", "ports:", "field not declared in schema"),
+                                       ("insecureSkipVerify: true", "insecureSkipVerify: 1", "expected boolean")):
+            self.assertIn(right, said)
+            self.assertIn(sentence, apply(said.replace(right, wrong), check=False).stderr)
+        # what it selects is there, and has the port
+        labels = ",".join("%s=%s" % label for label in monitor["spec"]["selector"]["matchLabels"].items())
+        services = self.api.get("/api/v1/namespaces/%s/services?labelSelector=%s" % (monitor["metadata"]["namespace"], labels))
+        (service,) = services["items"]
+        self.assertIn(monitor["spec"]["endpoints"][0]["port"], [port["name"] for port in service["spec"]["ports"]])
+
     def test_ports_are_leased_where_the_controller_is(self):
         self.plane.install("--namespace", "other")
         binding = "/apis/rbac.authorization.k8s.io/v1/namespaces/other/rolebindings/muster-ports"

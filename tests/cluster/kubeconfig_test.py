@@ -2,6 +2,8 @@
 """Every way a kubeconfig says who we are and how the server is reached, on a real API server, by `muster ps` and
 `muster exec`'s connection."""
 import base64
+import contextlib
+import http.client
 import json
 import os
 import re
@@ -11,7 +13,7 @@ import threading
 import time
 import unittest
 
-from control_plane import ADMIN, MUSTER, PATIENCE_S, ControlPlane
+from control_plane import ADMIN, MUSTER, PATIENCE_S, ControlPlane, free_port
 
 NO_JOBS = "no jobs in namespace default; start one with: muster run FILE\n"
 PLUGIN = """#!/bin/sh
@@ -207,6 +209,32 @@ class Kubeconfig(unittest.TestCase):
         del proxy.asked[:]
         self.ps("--kubeconfig", str(self.config({"token": ADMIN}, **elsewhere)), HTTPS_PROXY=proxy.url, NO_PROXY=".example")
         self.assertEqual(proxy.asked, [])
+
+    def test_the_console_behind_a_proxy(self):
+        """Its answers are the server's: status, headers and all, not those of the proxy's connection."""
+        proxy = Proxy()
+        self.addCleanup(proxy.close)
+        path = self.config({"token": ADMIN}, **{"proxy-url": proxy.url})
+        console = subprocess.Popen([MUSTER, "console", "--kubeconfig", str(path), "--print", "--listen", "127.0.0.1:%d" % free_port()],
+                                   env=dict(os.environ, HOME=str(self.plane.folder)), stdout=subprocess.PIPE, text=True)
+        self.addCleanup(console.stdout.close)
+        self.addCleanup(console.wait)
+        self.addCleanup(console.terminate)
+        port, code = re.fullmatch(r"http://127.0.0.1:(\d+)/login\?code=(\S+)\n", console.stdout.readline()).groups()
+
+        def ask(path, *, method="GET", body=None, key=""):
+            connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=120)
+            with contextlib.closing(connection):
+                connection.request(method, path, body, {"Authorization": "Bearer " + key} if key else {})
+                answer = connection.getresponse()
+                return answer, json.loads(answer.read())
+
+        key = ask("/console/v1/login", method="POST", body=json.dumps({"code": code}))[1]["key"]
+        for path, status, kind in (("/api/v1/namespaces", 200, "NamespaceList"), ("/api/v1/namespaces/none", 404, "Status")):
+            answer, body = ask(path, key=key)
+            self.assertEqual((answer.status, answer.headers["Content-Type"], body["kind"]), (status, "application/json", kind))
+            self.assertTrue(answer.headers["Audit-Id"])
+        self.assertTrue(proxy.asked)
 
     def test_contexts(self):
         path = self.config({"token": ADMIN}, "wrong")

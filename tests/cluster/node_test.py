@@ -146,6 +146,27 @@ class Node(unittest.TestCase):
             self.assertLess(time.monotonic(), end, "the pod's folder stays")
             time.sleep(0.1)  # nobody tells of this
 
+    def test_2_environments_are_for_their_own_user(self):
+        """The cluster gives pods no users, as our own server does: a securityContext says who must not see whom."""
+        words = {"keeps": "exec sleep 3600", **{name: "grep -lz ^JUPYTER_TOKEN=hush /proc/[0-9]*/environ 2>/dev/null; id -u"
+                                               for name in ("looks", "same")}}
+        users = {"keeps": 20001, "looks": 20002, "same": 20001}
+
+        def run(name, phase):
+            self.plane.admin.create(PODS, {
+                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+                "spec": {"nodeName": NODE, "restartPolicy": "Never", "automountServiceAccountToken": False,
+                         "tolerations": [{"operator": "Exists"}], "securityContext": {"runAsUser": users[name]}, "containers": [{
+                             "name": "main", "image": "none", "command": ["sh", "-c", words[name]],
+                             "env": [{"name": "JUPYTER_TOKEN", "value": "hush"}] if name == "keeps" else []}]}})
+            self.addCleanup(self.gone, name)
+            self.plane.admin.wait(PODS, lambda pods: pods[name].get("status", {}).get("phase") == phase, name)
+            return self.plane.kubectl("logs", name).stdout
+
+        run("keeps", "Running")
+        self.assertEqual(run("looks", "Succeeded"), "20002\n")
+        self.assertRegex(run("same", "Succeeded"), r"\A/proc/\d+/environ\n(.*\n)*20001\n\Z")
+
     def test_2_logs(self):
         for program in KUBECTLS:
             self.assertIn("one\ntwo\n", self.plane.kubectl("logs", "talk", program=program).stdout)

@@ -68,6 +68,37 @@ class Scheduling(unittest.TestCase):
         self.assertNotIn("nodeName", pod["spec"])
         self.assertEqual(pod["status"].get("conditions", []), [])
 
+    def test_labels_and_taints_of_a_node(self):
+        """Those it registers with lead pods to it, and keep others away."""
+        node = self.plane.start_node("--cpus", "8", "--label", "pool=boxes", "--taint", "muster.dev/processes=yes:NoSchedule",
+                                     "--taint", "cold:PreferNoSchedule", name="east")
+        self.addCleanup(self.api.delete, "/api/v1/nodes/east")
+        self.addCleanup(node.wait)
+        self.addCleanup(node.terminate)
+        found = self.api.get("/api/v1/nodes/east")
+        self.assertEqual(found["metadata"]["labels"]["pool"], "boxes")
+        self.assertEqual([{k: t.get(k) for k in ("key", "value", "effect")} for t in found["spec"]["taints"]],
+                         [{"key": "muster.dev/processes", "value": "yes", "effect": "NoSchedule"},
+                          {"key": "cold", "value": None, "effect": "PreferNoSchedule"}])
+
+        def led_there(name, **pod):
+            what = asking(name)
+            what["spec"]["replicaSpecs"][0]["template"]["spec"].update(nodeSelector={"pool": "boxes"}, **pod)
+            return what
+
+        tolerations = [{"key": "muster.dev/processes", "operator": "Exists"}]
+        for name, of in (("by-kube", lambda what: what), ("by-ours", ours)):
+            self.api.create(JOBS, of(led_there(name, tolerations=tolerations)))
+            self.addCleanup(self.api.delete, JOBS + "/" + name)
+            self.wait_job(name, lambda s: s.get("phase") == "Succeeded", name + " to succeed")
+            (pod,) = [p for p in self.api.get(PODS)["items"] if p["metadata"]["name"].startswith(name + "-")]
+            self.assertEqual(pod["spec"]["nodeName"], "east")
+        for name, of, words in (("kept-by-kube", lambda what: what, "untolerated taint"),
+                                ("kept-by-ours", ours, "has the taint muster.dev/processes=yes:NoSchedule")):
+            self.api.create(JOBS, of(led_there(name)))
+            self.addCleanup(self.api.delete, JOBS + "/" + name)
+            self.wait_said(name, words)
+
     def test_what_the_other_placed_takes_room(self):
         self.api.create(JOBS, self.sleeper("first", "6"))
         self.wait_job("first", lambda s: s.get("phase") == "Running", "it to run")

@@ -21,6 +21,7 @@ class Workload:
         self.names = ["%s-%d" % (name, i) for i in range(count)]
         self.failing = set(self.names[::5])
         self.ended = collections.Counter()  # pods that were ended, by job
+        self.met = collections.defaultdict(set)  # UIDs of pods that were ever there, by name
         self.stop_playing = threading.Event()
         self.api = Client(plane.port, plane.admin.token)
         self.failure = None
@@ -45,8 +46,11 @@ class Workload:
 
     def end_bound(self, pods, seen):
         for name, pod in pods.items():
+            if not name.startswith(self.name + "-"):
+                continue
             uid = pod["metadata"]["uid"]
-            if uid in seen or not name.startswith(self.name + "-") or not pod["spec"].get("nodeName"):
+            self.met[name].add(uid)
+            if uid in seen or not pod["spec"].get("nodeName"):
                 continue
             owner = pod["metadata"]["ownerReferences"][0]["name"]
             fails = owner in self.failing and name.endswith("-0") and self.ended[owner, "failed"] == 0
@@ -75,7 +79,7 @@ class Workload:
 
     def created_pods(self):
         """How many pods of each job were ever made, by the server's audit log; a server that is killed may have made one and
-        not said so."""
+        not said so, but then it was met."""
         pods = collections.Counter()
         with open(self.plane.folder / "audit.log") as log:
             for line in log:
@@ -84,9 +88,8 @@ class Workload:
                 if event["verb"] == "create" and what.get("resource") == "pods" and not what.get("subresource") and \
                         event["responseStatus"]["code"] == 201 and what.get("name", "").startswith(self.name + "-"):
                     pods[what["name"]] += 1
-        for pod in self.plane.admin.get(PODS)["items"]:
-            if pod["metadata"]["name"].startswith(self.name + "-"):
-                pods[pod["metadata"]["name"]] = max(pods[pod["metadata"]["name"]], 1)
+        for name, uids in list(self.met.items()):  # the player may still be at it
+            pods[name] = max(pods[name], len(uids))
         counts = collections.Counter()
         for name, made in pods.items():
             counts["-".join(name.split("-")[:len(self.name.split("-")) + 1])] += made

@@ -354,6 +354,7 @@ class Commands(DaemonTest):
         listed = json.loads(self.daemon.cli("ps", "-o", "json").stdout)
         self.assertEqual((listed["kind"], listed["items"][0]["metadata"]["name"]), ("List", "some"))
         self.assertIn("name: some", self.daemon.cli("ps", "-o", "yaml").stdout)
+        self.assertNotIn("managedFields", self.daemon.cli("ps", "-o", "yaml").stdout + self.daemon.cli("ps", "-o", "json").stdout)
         self.assertEqual(self.daemon.cli("ps", "-n", "elsewhere").stdout, "")
         logs = self.daemon.cli("logs", "some")
         self.assertEqual(logs.stdout.splitlines(), [f"worker-{r} | {r} says {i}" for r in range(2) for i in (1, 2, 3)])

@@ -226,18 +226,20 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
         self.assertEqual(status, 403, text)
         self.assertIn("spec.scheduler.t9kScheduler.queue: there is no queue", json.loads(text)["message"])
         for what, words in ((bad, "spec.template.spec.containers: Required value: a container named \"notebook\""),
-                            (notebook("nb", type="rstudio"), "spec.type"), (notebook("n" * 42), "metadata.name")):
+                            (notebook("nb", type="rstudio"), "spec.type"),
+                            (notebook("nb", ssh={"authorized_keys": ["../x"]}), "spec.ssh.authorized_keys[0]"),
+                            (notebook("nb", ssh={"authorized_keys": ["k"] * 17}), "spec.ssh.authorized_keys"), (notebook("n" * 42), "metadata.name")):
             status, text = self.daemon.request("POST", NOTEBOOKS, what)
             self.assertEqual(status, 422, text)
             self.assertIn(words, json.loads(text)["message"])
-        warned = notebook("nb", suspend=True, ssh={"enabled": True})
+        warned = notebook("nb", suspend=True, ssh={"enabled": True, "serviceType": "NodePort"})
         warned["spec"]["template"]["spec"].pop("volumes")
         warned["spec"]["template"]["spec"]["containers"][0].pop("volumeMounts")
         status, headers, text = self.ask("POST", NOTEBOOKS, json.dumps(warned), {
             "Authorization": f"Bearer {self.daemon.token}", "Content-Type": "application/json"})
         self.assertEqual(status, 201, text)
         said = " ".join(headers.get_all("Warning"))
-        for field in ("spec.ssh.enabled", "spec.template.spec.volumes"):
+        for field in ("spec.ssh.serviceType", "spec.ssh.authorized_keys: no Secret", "spec.template.spec.volumes"):
             self.assertIn(field, said)
         self.patch("nb", {"suspend": True})
         status, text = self.daemon.request("PATCH", f"{NOTEBOOKS}/nb", {"spec": {"template": {"spec": {

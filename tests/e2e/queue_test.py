@@ -88,6 +88,32 @@ class Queues(DaemonTest):
         self.daemon.wait_running("cheap", 2)
         self.remove("cheap")
 
+    def test_a_preempted_job_keeps_its_place(self):
+        """Half of it is still stopping, and the job that took its room has gone: a younger one would fit, and waits."""
+        self.make_queue("lowest", priority=1)
+        self.make_queue("highest", priority=9)
+        may_stop = os.path.join(self.daemon.folder, "may-stop-")
+        program = f'trap stopping=1 TERM; while [ -z "$stopping" ] || [ ! -e {may_stop}$RANK ]; do sleep 0.1; done; exit 143'
+        old = job("old", ["sh", "-c", program], replicas=2, cpu="900m", grace=600)
+        old["spec"]["scheduler"] = {"t9kScheduler": {"queue": "lowest", "priority": 0}}
+        self.daemon.create(old)
+        self.daemon.wait_running("old", 2)
+        self.submit("urgent", "highest", "1")
+        self.wait_group("old", lambda s: s["reason"] == "Preempted" and s.get("place") == 2
+                        and "waiting again: number 2 in line; 2 of its own pods are still stopping" in s["message"])
+        open(may_stop + "0", "w").close()
+        self.daemon.wait_running("urgent", 1)
+        self.remove("urgent")
+        self.wait_says("old", "waiting again: number 1 in line; 1 of its own pods is still stopping",
+                       'its room was taken by job "urgent" of queue "highest" (priority 9)')
+        self.submit("young", "lowest", "1")
+        self.wait_says("young", 'number 2 in line behind job "old"')
+        open(may_stop + "1", "w").close()
+        self.daemon.wait_running("old", 2)
+        self.assertEqual(self.placed("young"), [])
+        self.assertEqual(self.wait_job("old", lambda s: s["phase"] == "Running", "to run").get("backoffCount", 0), 0)
+        self.remove("young", "old")
+
     def test_a_gang_starts_whole(self):
         self.submit("blocker", "default", "500m")
         self.daemon.wait_running("blocker", 1)
@@ -150,6 +176,16 @@ class Queues(DaemonTest):
         self.remove("runs")
         self.daemon.wait_running("waits", 1)
         self.remove("waits")
+
+    def test_jobs_that_name_no_queue_have_a_place(self):
+        self.daemon.create(job("holds", ["sleep", "1000"], replicas=1, cpu="2"))
+        self.daemon.wait_running("holds", 1)
+        for name in ("first", "second"):
+            self.daemon.create(job(name, ["sleep", "1000"], replicas=1, cpu="2"))
+            self.wait_says(name, "waiting for")
+        self.wait_job("second", lambda s: s.get("place") == 2, "to be second")
+        self.assertRegex(self.daemon.cli("ps").stdout, r"(?m)^second .*\bdefault #2\b")
+        self.remove("holds", "first", "second")
 
     def test_who_runs_too_long_is_paused(self):
         self.make_queue("brief", maxDuration="1s")

@@ -444,28 +444,59 @@ class Proxy(Boards):
         self.make_folder("fresh", "runs/one")
         self.wait_phase("b", "Running")
 
-    def test_who_takes_the_port_first_is_never_asked(self):
+    def squat(self, port):
         """Another user of the machine, who answers whatever he is asked, also the readiness check."""
+        user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+        squatter = subprocess.Popen(["/usr/bin/python3", "-c", SQUATTER, str(port)], stdout=subprocess.PIPE, text=True, **user)
+        self.addCleanup(squatter.wait)
+        self.addCleanup(squatter.kill)
+        self.assertEqual(squatter.stdout.readline(), "listening\n")
+        return squatter
+
+    def assert_unasked(self, squatter):
+        squatter.kill()
+        self.assertEqual(squatter.stdout.read(), "", "somebody has asked him")
+        squatter.stdout.close()
+
+    def test_another_port_is_used_when_somebody_has_taken_its_own(self):
+        port = self.start()["status"]["port"]
+        self.patch("b", {"suspend": True})
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: "b-tb" not in pods)
+        squatter = self.squat(port)
+        self.patch("b", {"suspend": False})
+        moved = self.wait_phase("b", "Running")["status"]["port"]
+        self.assertNotEqual(moved, port)
+        self.assertEqual(self.exchange("GET", "/tensorboard/default/b/echo")[0], 200)
+        self.daemon.wait_for(harness.SERVICES.format(ns="default"), lambda found: "b-tb" in found and
+                             found["b-tb"]["spec"]["ports"][0]["port"] == moved or None, "the Service to follow")
+        self.assertTrue([e for e in self.daemon.list("/api/v1/namespaces/default/events")
+                         if e["message"] == "Another program had taken its port; it is tried again with another one."])
+        self.assert_unasked(squatter)
+        self.assertEqual(self.daemon.call("GET", f"{BOARDS}/b")["status"]["port"], moved)
+
+    def test_who_takes_the_port_before_the_program_does_is_never_asked(self):
         port = self.start()["status"]["port"]
         self.patch("b", {"suspend": True})
         self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: "b-tb" not in pods)
         program = pathlib.Path(self.programs, "tensorboard")
-        program.write_text("#!/bin/sh\nexec sleep 1000\n")  # the real one would fail to bind, and be tried again
-        user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
-        with subprocess.Popen(["/usr/bin/python3", "-c", SQUATTER, str(port)], stdout=subprocess.PIPE, text=True, **user) as squatter:
-            self.assertEqual(squatter.stdout.readline(), "listening\n")
-            self.patch("b", {"suspend": False})
-            self.daemon.wait_for("/api/v1/namespaces/default/events", lambda events: any(
-                "a program outside the pod listens on it" in one["message"] for one in events.values()), "the failed readiness check")
-            board = next(one for one in self.daemon.list(BOARDS) if one["metadata"]["name"] == "b")
-            self.assertEqual(board["status"]["phase"], "Initializing")
-            # Nor is he asked when everything says that it runs.
-            self.daemon.call("PATCH", f"{BOARDS}/b/status", {"status": {"phase": "Running"}}, content_type=MERGE)
-            status, _, text = self.exchange("GET", "/tensorboard/default/b/")
-            self.assertEqual(status, 503)
-            self.assertNotIn(b"squatter", text)
-            squatter.kill()
-            self.assertEqual(squatter.stdout.read(), "", "somebody has asked him")
+        program.write_text("#!/bin/sh\nexec sleep 1000\n")  # found its port free, and is slow to take it
+        self.patch("b", {"suspend": False})
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: pods.get("b-tb", {}).get("status", {}).get(
+            "phase") == "Running" or None)
+        pod = self.daemon.list(harness.PODS.format(ns="default"))[0]["metadata"]["uid"]
+        harness.wait_until(lambda: any(pathlib.Path(f"/proc/{pid}/comm").read_text() == "sleep\n"
+                                       for pid in self.daemon.main_processes(pod)), "the program to have begun")
+        squatter = self.squat(port)
+        self.daemon.wait_for("/api/v1/namespaces/default/events", lambda events: any(
+            "a program outside the pod listens on it" in one["message"] for one in events.values()), "the failed readiness check")
+        board = next(one for one in self.daemon.list(BOARDS) if one["metadata"]["name"] == "b")
+        self.assertEqual(board["status"]["phase"], "Initializing")
+        # Nor is he asked when everything says that it runs.
+        self.daemon.call("PATCH", f"{BOARDS}/b/status", {"status": {"phase": "Running"}}, content_type=MERGE)
+        status, _, text = self.exchange("GET", "/tensorboard/default/b/")
+        self.assertEqual(status, 503)
+        self.assertNotIn(b"squatter", text)
+        self.assert_unasked(squatter)
         self.install_fake()
 
     def test_an_ended_one_is_started_again_and_changes_make_a_new_pod(self):

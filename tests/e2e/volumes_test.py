@@ -176,6 +176,75 @@ class Volumes(app_client.AppClient, harness.WithDaemon):
         self.refused(self.ask("PUT", self.at("x"), iter([b"abc"]), self.me), 400,
                      "Content-Length")
 
+    def begin_upload(self, name, length):
+        """A connection whose answer waits for the body, or refuses it."""
+        s = socket.create_connection(("127.0.0.1", self.daemon.port), timeout=harness.PATIENCE)
+        self.addCleanup(s.close)
+        s.sendall(f"PUT {self.at(name)} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {length}\r\n"
+                  f"Authorization: {self.me['Authorization']}\r\n\r\n".encode())
+        return s
+
+    def answer_of(self, connection):
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        return answer.status, json.loads(answer.read()).get("message")
+
+    def test_a_file_may_have_16_gib(self):
+        for length in (16 * 1024 ** 3 + 1, 2 ** 63, 10 ** 30):
+            status, _ = self.answer_of(self.begin_upload("big", length))
+            self.assertIn(status, (400, 413), length)
+        status, message = self.answer_of(self.begin_upload("big", 16 * 1024 ** 3 + 1))
+        self.assertEqual((status, message), (413, "a file may have 16 GiB here"))
+        # That many are not refused: what is sent of them is taken.
+        s = self.begin_upload("big", 16 * 1024 ** 3)
+        s.sendall(b"x" * 300000)
+        harness.wait_until(lambda: any(p.name.startswith(".muster-upload-") and p.stat().st_size
+                                       for p in self.folder.iterdir()), "the first block to be written")
+        s.close()
+        harness.wait_until(lambda: not list(self.folder.iterdir()), "it to be dropped")
+
+    def test_32_at_a_time_of_all_callers(self):
+        held = [self.begin_upload(f"f{i}", 10) for i in range(32)]
+        for s in held:
+            s.sendall(b"x")
+        harness.wait_until(lambda: len([p for p in self.folder.iterdir() if p.name.startswith(".muster-upload-")]) == 32,
+                           "all to have begun")
+        self.refused(self.files("GET", ""), 429, "too many concurrent files")
+        for s in held:
+            s.sendall(b"x" * 9)
+            self.assertEqual(self.answer_of(s)[0], 201)
+        self.assertEqual(len(self.names()), 32)
+
+    def test_names_have_bounds(self):
+        self.assertEqual(self.files("PUT", "n" * 255, b"x")[0], 201)
+        self.assertEqual(self.files("PUT", "文" * 85, b"x")[0], 201)  # 255 bytes
+        for name in ("n" * 256, "文" * 86, "d/" * 3000 + "x", "a\nb/../..", "nul\0nul"):
+            for method, body in (("PUT", b"x"), ("POST", None), ("GET", None)):
+                status, _, text = self.files(method, name, body)
+                self.assertIn(status, (400, 403, 404, 414, 431), (name[:20], method, text))
+        self.assertEqual(sorted(self.names()), sorted(["n" * 255, "文" * 85]))
+        # What is not UTF-8 is not told, nor is an unfinished upload: neither can be made.
+        (self.folder / os.fsdecode(b"\xff\xfe")).touch()
+        for method, body in (("PUT", b"x"), ("POST", None)):
+            self.refused(self.files(method, ".muster-upload-x", body), 400, "not a valid name")
+            self.refused(self.ask(method, self.at("%ff%fe%fd"), body, self.me), 400, "not a valid name")
+        self.assertEqual(len(self.names()), 2)
+
+    def test_a_folder_is_told_up_to_its_bounds(self):
+        for n in range(2001):
+            (self.folder / f"{n:05}").touch()
+        listed = json.loads(self.files("GET", "")[2])
+        self.assertEqual((len(listed["entries"]), listed["more"], listed["entries"][-1]["name"]), (2000, True, "01999"))
+        (self.folder / "02000").unlink()
+        listed = json.loads(self.files("GET", "")[2])
+        self.assertEqual((len(listed["entries"]), listed["more"]), (2000, False))
+        for n in range(2000, 20100):
+            (self.folder / f"{n:05}").touch()
+        listed = json.loads(self.files("GET", "")[2])
+        self.assertEqual((len(listed["entries"]), listed["more"]), (2000, True))
+        size = json.loads(self.ask("GET", self.at("", "usage"), headers=self.me)[2])
+        self.assertEqual((size["entries"], size["partial"]), (20100, False))
+
     def test_rights(self):
         (self.folder / "x").write_text("x")
         see = {"apiGroups": [""], "resources": ["persistentvolumeclaims"], "verbs": ["get", "list"]}

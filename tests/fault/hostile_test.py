@@ -471,6 +471,35 @@ except OSError:
 
 
 class Volumes(harness.DaemonTest):
+    def test_probes_too_long_to_be_sent_are_refused(self):
+        def probe(**request):
+            return {"metadata": {"name": "probed"}, "spec": {"containers": [{
+                "name": "c", "image": "none", "command": ["true"], "readinessProbe": {"httpGet": {"port": 1, **request}}}]}}
+        for request, field in (({"path": "/" + "a" * 8192}, "httpGet.path: Forbidden"),
+                               ({"httpHeaders": [{"name": f"X-{i}", "value": "v" * 100} for i in range(400)]},
+                                "httpGet.httpHeaders: Forbidden")):
+            status, answer = self.daemon.request("POST", PODS, probe(**request))
+            self.assertEqual(status, 422, answer)
+            self.assertIn(field, json.loads(answer)["message"])
+
+    def test_controls_of_terminals_stay_out_of_messages_and_events(self):
+        controls = "\x1b[2J\x07\x9b2J\u202e\u2028"
+        self.daemon.call("POST", PODS, {"metadata": {"name": "unstarted"}, "spec": {"restartPolicy": "Never", "containers": [
+            {"name": "c", "image": "none", "command": [f"/no/{controls}evil"]}]}})
+        script = "printf '%s' \"$0\"; exit 1"
+        self.daemon.call("POST", PODS, {"metadata": {"name": "unwell"}, "spec": {"restartPolicy": "Never", "containers": [
+            {"name": "c", "image": "none", "command": ["sleep", "1000"], "livenessProbe": {
+                "exec": {"command": ["sh", "-c", script, f"{controls}evil"]}, "periodSeconds": 1, "failureThreshold": 1}}]}})
+        texts = [self.daemon.wait_for(PODS, lambda pods: next((s["state"]["terminated"]["message"] for s in pods["unstarted"][
+            "status"].get("containerStatuses", []) if "terminated" in s["state"]), None), "it to fail")]
+        texts.append(self.daemon.wait_for("/api/v1/namespaces/default/events", lambda events: next(
+            (e["message"] for e in events.values() if e["reason"] == "Unhealthy"), None), "the probe's event"))
+        for name in ("unstarted", "unwell"):
+            self.daemon.call("DELETE", f"{PODS}/{name}?gracePeriodSeconds=0")
+        for text in texts:
+            self.assertIn("evil", text)
+            self.assertIsNone(re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]", text), repr(text))
+
     def test_what_cannot_be_removed_holds_up_nobody(self):
         daemon = self.daemon
         daemon.call("POST", PODS, {

@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "../unit/board/fuzz.h"
+#include "api/cel.h"
 #include "api/json_path.h"
 #include "api/kind.h"
+#include "api/managed.h"
 #include "api/object.h"
 #include "api/patch.h"
 #include "api/protobuf.h"
@@ -159,6 +161,49 @@ static void run_quantity(struct chance *c, char *data, size_t len)
         FUZZ_CHECK(again == value);
     }
     (void)!quantity_value(data, &value);
+}
+
+static void run_expression(struct chance *c, char *data, size_t len)
+{
+    static const struct cel_variable variables[] = {
+        {.name = "self"}, {.name = "oldSelf", .optional = true}, {0}};
+    struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
+    const struct json *values[] = {json_parse(&a, pod_text, strlen(pod_text), NULL), NULL};
+    struct cel_run run = {.arena = &a, .values = values, .cost_left = CEL_CALL_COST / 20};
+    struct cel *e = cel_read(&a, data, variables, NULL);
+
+    (void)c, (void)len;
+    if (e) {
+        (void)!cel_value(e, &run, NULL);
+        FUZZ_CHECK(run.cost_left >= 0);
+    }
+    arena_release(&a);
+}
+
+static struct json *with_managers(struct arena *a, const char *text)
+{
+    struct json *pod = json_parse(a, pod_text, strlen(pod_text), NULL);
+
+    managed_load(a, pod, text, strlen(text));
+    return pod;
+}
+
+/* What is read of the stored form of managedFields is stored as the same. */
+static void run_managed(struct chance *c, char *data, size_t len)
+{
+    struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
+    struct buf text = BUF_INIT(MEMORY_LIMIT_BYTES);
+    struct json *pod = with_managers(&a, data);
+    const struct json *list = managed_list(&a, &kind_pod, pod), *again;
+
+    (void)c, (void)len;
+    managed_store(&text, pod);
+    again = managed_list(&a, &kind_pod, with_managers(&a, text.data ? text.data : ""));
+    FUZZ_CHECK(text.failed || arena_failed(&a) || (list && json_equal(list, again)));
+    if (list && json_len(list))
+        FUZZ_CHECK(managed_take(&a, &kind_pod, pod, list) || arena_failed(&a));
+    buf_release(&text);
+    arena_release(&a);
 }
 
 static void run_patch(struct chance *c, char *data, size_t len)
@@ -420,6 +465,20 @@ const struct fuzz_target fuzz_parsers[] = {
      run_selectors},
     {"quantity", LIST("1500m", "1.5Gi", "100", "1e3", "-5", "0.001", "8Ei", "9223372036854775807"),
      LIST("m", "k", "Ki", "E", "Ei", ".", "-", "+", "e", "9999999999", "0"), run_quantity},
+    {"expression",
+     LIST("self.spec.containers.all(c, c.name != '' && c.image.matches('^[a-z:.]+$'))",
+          "has(self.metadata) ? self.?x.orValue([1, 2.5, {'a': b'x'}]) : oldSelf.hasValue()",
+          "quantity('1Gi').add(5).compareTo(quantity('2')) > duration('1h').getHours()",
+          "url('http://a:1/b?c=d').getQuery()['c'].map(x, x.split('').join('-'))"),
+     LIST("(", ")", "[", "]", "{", "}", ".", "?", ":", ",", "'", "\"", "r'", "b\"", "\\x", "self",
+          "oldSelf", ".all(x, ", ".map(x, ", ".filter(", "exists_one", "&&", "||", "!", "-", "%",
+          " in ", "0x", "1e9", "9223372036854775807", "u", "size(", "timestamp('", ".substring(",
+          ".replace('", "sets.contains(", "optional.of(", "//", "\xff"),
+     run_expression},
+    {"managed",
+     LIST("kubectl;U;1700000000;1312141H|kubelet;Ustatus;1700000000;V11F", "a%20b;A;;0z",
+          "m;U;5;_____0", "m;Uscale;;|n;A;;1"),
+     LIST(";", "|", "A", "U", "%", "0", "1", "z", "_", "-", "9999"), run_managed},
     {"patch",
      LIST("{\"metadata\":{\"labels\":{\"a\":null,\"x\":\"y\"}}}",
           "[{\"op\":\"add\",\"path\":\"/metadata/labels/z\",\"value\":1},{\"op\":\"move\",\"from\":"

@@ -56,6 +56,79 @@ spec:
     schema: {openAPIV3Schema: {type: object}}
 """
 
+LISTS = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: bags.example.dev}
+spec:
+  group: example.dev
+  scope: Namespaced
+  names: {plural: bags, singular: bag, kind: Bag}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              map:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [name]
+                items: {type: object, properties: {name: {type: string}, v: {type: integer}}, required: [name]}
+              set: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+              plain: {type: array, items: {type: string}}
+"""
+
+RULED = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ranges.example.dev}
+spec:
+  group: example.dev
+  scope: Namespaced
+  names: {plural: ranges, singular: range, kind: Range}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            x-kubernetes-validations:
+            - {rule: "self.from <= self.to", message: from must be at most to}
+            - {rule: "self.to >= oldSelf.to", message: to may only grow}
+            properties: {from: {type: integer}, to: {type: integer}}
+"""
+
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: names.example.dev}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}
+  validations:
+  - expression: "object.metadata.name.startsWith('ours-')"
+    messageExpression: "'not ours: ' + object.metadata.name"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: names}
+spec:
+  policyName: names.example.dev
+  validationActions: [Deny]
+"""
+
 
 def config_map(name, **data):
     return json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
@@ -308,6 +381,82 @@ class Writes(StockKubectl):
         self.kubectl("apply", "--server-side", "-f", path)
         self.assertEqual(self.data("both")["a"], "3")
         self.delete("cm", "both")
+
+    def managers(self, *what):
+        managed = self.get(*what, "--show-managed-fields")["metadata"]["managedFields"] if self.version != "1.20" \
+            else self.get(*what)["metadata"]["managedFields"]
+        return sorted((m["manager"], m["operation"]) for m in managed)
+
+    def test_who_set_what_is_known_from_the_first_write(self):
+        path = self.write("f.json", config_map("owned", a="1", b="2"))
+        self.kubectl("create", "-f", path)
+        self.assertEqual(self.managers("cm", "owned"), [("kubectl-create", "Update")])
+        self.kubectl("label", "cm", "owned", "team=x")
+        self.assertEqual(self.managers("cm", "owned"), [("kubectl-create", "Update"), ("kubectl-label", "Update")])
+        self.write("f.json", config_map("owned", a="changed", b="2"))
+        conflict = self.kubectl("apply", "--server-side", "-f", path, code=1)
+        self.assertIn('conflict with "kubectl-create" using v1: .data.a', conflict.stderr)
+        self.kubectl("apply", "--server-side", "--force-conflicts", "-f", path)
+        self.assertEqual(self.data("owned"), {"a": "changed", "b": "2"})
+        self.assertIn(("kubectl", "Apply"), self.managers("cm", "owned"))
+        self.delete("cm", "owned")
+
+    def test_from_client_side_apply_to_server_side_and_back(self):
+        path = self.write("f.json", config_map("moved", a="1", b="2"))
+        self.kubectl("apply", "-f", path)
+        self.assertEqual(self.managers("cm", "moved"), [("kubectl-client-side-apply", "Update")])
+        self.kubectl("apply", "--server-side", "-f", path)
+        self.write("f.json", config_map("moved", a="1"))
+        self.kubectl("apply", "--server-side", "-f", path)
+        if self.version != "1.20":  # which leaves the old owner where it is, as on a cluster
+            self.assertEqual(self.data("moved"), {"a": "1"})
+            self.assertEqual(self.managers("cm", "moved"), [("kubectl", "Apply"), ("kubectl-last-applied", "Apply")])
+        self.write("f.json", config_map("moved", a="3", c="4"))
+        self.kubectl("apply", "-f", path)
+        self.assertEqual((self.data("moved")["a"], self.data("moved")["c"]), ("3", "4"))
+        self.assertEqual(self.kubectl("apply", "-f", path).stdout, "configmap/moved unchanged\n")
+        self.write("f.json", config_map("moved", a="3"))
+        self.kubectl("apply", "-f", path)
+        self.assertNotIn("c", self.data("moved"))
+        self.delete("cm", "moved")
+
+    def test_lists_of_an_installed_kind_are_merged_as_it_says(self):
+        self.kubectl("apply", "-f", self.write("crd.yaml", LISTS))
+        self.kubectl("wait", "--for=condition=Established", "crd/bags.example.dev")
+        one, two = ({"apiVersion": "example.dev/v1", "kind": "Bag", "metadata": {"name": "l"}, "spec": {
+            "map": [{"name": who, "v": 1}], "set": [who], "plain": ["x"]}} for who in ("one", "two"))
+        for who, what in ("one", one), ("two", two):
+            self.kubectl("apply", "--server-side", "--field-manager=" + who, "-f", "-", stdin=json.dumps(what))
+        found = self.get("bags", "l")["spec"]
+        self.assertEqual(([i["name"] for i in found["map"]], found["set"]), (["one", "two"], ["one", "two"]))
+        two["spec"]["plain"] = ["y"]
+        conflict = self.kubectl("apply", "--server-side", "--field-manager=two", "-f", "-", stdin=json.dumps(two), code=1)
+        self.assertIn('conflict with "one": .spec.plain', conflict.stderr)
+        self.kubectl("delete", "crd", "bags.example.dev")
+
+    def test_rules_and_policies_in_cel(self):
+        self.kubectl("apply", "-f", self.write("crd.yaml", RULED))
+        self.kubectl("wait", "--for=condition=Established", "crd/ranges.example.dev")
+        bad = self.kubectl("create", "-f", "-", code=1, stdin=json.dumps(
+            {"apiVersion": "example.dev/v1", "kind": "Range", "metadata": {"name": "r"}, "spec": {"from": 3, "to": 1}}))
+        self.assertIn("from must be at most to", bad.stderr)
+        self.kubectl("create", "-f", "-", stdin=json.dumps(
+            {"apiVersion": "example.dev/v1", "kind": "Range", "metadata": {"name": "r"}, "spec": {"from": 1, "to": 3}}))
+        moved = self.kubectl("patch", "range", "r", "--type=merge", "-p", '{"spec": {"to": 2}}', code=1)
+        self.assertIn("to may only grow", moved.stderr)
+        self.kubectl("delete", "crd", "ranges.example.dev")
+        wrong = self.kubectl("create", "-f", "-", code=1, stdin=RULED.replace("self.from <=", "self.form <="))
+        self.assertIn("undefined field 'form'", wrong.stderr)
+
+        self.kubectl("apply", "-f", self.write("policy.yaml", POLICY))
+        refused = self.kubectl("create", "cm", "other", code=1)
+        self.assertIn("ValidatingAdmissionPolicy 'names.example.dev' with binding 'names' denied request: not ours: other",
+                      refused.stderr)
+        self.kubectl("create", "cm", "ours-1")
+        self.assertIn("names.example.dev", self.kubectl("get", "validatingadmissionpolicies").stdout)
+        self.kubectl("delete", "-f", self.write("policy.yaml", POLICY))
+        self.kubectl("create", "cm", "other")
+        self.delete("cm", "other", "ours-1")
 
     def test_diff_and_dry_run(self):
         path = self.write("d.json", config_map("differing", a="1"))

@@ -2,6 +2,7 @@
 """The Python `kubernetes` client, as it comes from PyPI: lists, watches, writes, patches, execs and reads logs."""
 import os
 import pathlib
+import socket
 import sys
 import threading
 
@@ -15,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tests/e2e"))
 import harness  # noqa: E402
 from kubernetes import client, config, dynamic, watch  # noqa: E402
 from kubernetes.client.exceptions import ApiException  # noqa: E402
-from kubernetes.stream import stream  # noqa: E402
+from kubernetes.stream import portforward, stream  # noqa: E402
 
 GROUP = ("batch.tensorstack.dev", "v1beta1", "default", "pytorchtrainingjobs")
 
@@ -189,6 +190,39 @@ class PythonClient(harness.DaemonTest):
                                 tty=False), "all at once\n")
         with self.assertRaises(ApiException):
             stream(connect, "absent", "default", command=["true"], stdout=True)
+
+    def test_port_forward(self):
+        program = ("import socket, sys; a, b = socket.create_server(('127.0.0.1', 0)), socket.create_server(('127.0.0.1', 0)); "
+                   "print(a.getsockname()[1], b.getsockname()[1], flush=True)\n"
+                   "while True:\n"
+                   "  for one, word in (a, b'first '), (b, b'second '):\n"
+                   "    c, _ = one.accept(); c.sendall(word + c.recv(100)); c.close()")
+        self.run_pod("listens", sys.executable, "-c", program)
+        ports = next(watch.Watch().stream(self.core.read_namespaced_pod_log, "listens", "default", follow=True)).split()
+        connect = self.core.connect_get_namespaced_pod_portforward
+        forward = portforward(connect, "listens", "default", ports=",".join(ports))
+        for port, word in zip(ports, ("first", "second")):
+            connection = forward.socket(int(port))
+            connection.settimeout(harness.PATIENCE)
+            connection.sendall(b"hello" * 10)
+            answer = b""
+            while len(answer) < len(word) + 51:
+                part = connection.recv(4096)
+                self.assertTrue(part, answer)
+                answer += part
+            connection.close()
+            self.assertEqual(answer.decode(), f"{word} " + "hello" * 10)
+            self.assertIsNone(forward.error(int(port)))
+        forward.close()
+        closed = socket.create_server(("127.0.0.1", 0))
+        port = closed.getsockname()[1]  # the test's, not the pod's
+        self.addCleanup(closed.close)
+        forward = portforward(connect, "listens", "default", ports=str(port))
+        connection = forward.socket(port)
+        connection.settimeout(harness.PATIENCE)
+        self.assertEqual(connection.recv(1), b"")
+        connection.close()
+        self.assertIn(f"error forwarding port {port} to pod default/listens", forward.error(port))
 
 
 if __name__ == "__main__":

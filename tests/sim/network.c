@@ -13,8 +13,6 @@
 #include "server/local.h"
 #include "sim.h"
 
-#define LATE_MS 15000
-
 struct link {
     struct transport base;
     struct network *network;

@@ -241,15 +241,43 @@ static int64_t restarts_of(const struct json *job, const char *pod_name)
     return -1;
 }
 
-static bool high_job_waits(struct observer *o)
+/* Or did that long ago. */
+static bool high_job_waits(struct observer *o, int64_t ago_ms)
 {
     map_for_each (n, &o->jobs) {
         const struct job_record *j = n->value;
 
-        if (j->high && !j->final && !j->gone)
+        if (j->high && (!j->ended_ms || sim_loop_now(o->sim->loop) <= j->ended_ms + ago_ms))
             return true;
     }
     return false;
+}
+
+static void note_end(const struct observer *o, struct job_record *j)
+{
+    if (!j->ended_ms)
+        j->ended_ms = sim_loop_now(o->sim->loop);
+}
+
+static bool is_marked(const struct json *pod)
+{
+    return json_has(json_at(pod, "metadata", "finalizers"), FINALIZER_TRACKING);
+}
+
+/* The scheduler learns late that the job for which it evicts has ended, and its request comes late;
+ * after that it has to leave the pod alone. */
+static void check_mark(struct observer *o, struct pod_record *p)
+{
+    if (high_job_waits(o, 2 * LATE_MS))
+        p->marked_ms = sim_loop_now(o->sim->loop);
+    else
+        violate(o->sim, "%s is evicted, and nobody waits for its room", p->key);
+}
+
+/* Its deletion follows when the answer to that has come. */
+static bool is_being_evicted(const struct observer *o, const struct pod_record *p)
+{
+    return p->marked_ms && sim_loop_now(o->sim->loop) <= p->marked_ms + 2 * LATE_MS;
 }
 
 static void kill_all(struct sim *s)
@@ -291,7 +319,7 @@ static void check_deletion(struct observer *o, struct pod_record *p, const struc
         return;
     if (p->by_hand || p->lost || j->final || restarts < 0 || p->attempt < restarts + j->pause_count)
         return;
-    if (!j->high && high_job_waits(o)) {
+    if (!j->high && (high_job_waits(o, 0) || is_being_evicted(o, p))) {
         observer_job(o, p->job_uid)->lost_some = true; /* its launcher may have to follow */
         at_eviction(o->sim, p);
         return;
@@ -323,6 +351,8 @@ static void pod_changed(struct observer *o, const char *key, const struct json *
         say(o->sim, "pod   %s %s -> %s", key, before, now);
     if (!p->finished && (strcmp(now, "Succeeded") == 0 || strcmp(now, "Failed") == 0))
         pod_finished(o, p, pod);
+    if (!is_marked(old) && is_marked(pod))
+        check_mark(o, p);
     if (!p->deleting && object_is_deleting(pod)) {
         p->deleting = true;
         say(o->sim, "pod   %s is being deleted", key);
@@ -467,6 +497,7 @@ static void job_ended(struct observer *o, struct job_record *j, const struct jso
     struct keeping k = {.observer = o, .job = j};
 
     j->final = true;
+    note_end(o, j);
     (void)snprintf(j->completion, sizeof(j->completion), "%s",
                    json_string(json_at(job, "status", "completionTime"), ""));
     (void)snprintf(j->clean_up, sizeof(j->clean_up), "%s",
@@ -520,6 +551,7 @@ static void job_removed(struct observer *o, const char *key, const struct json *
     if (!j)
         return;
     j->gone = true;
+    note_end(o, j);
     if (!j->gone_by_user && !(j->final && expires))
         violate(o->sim, "job %s was deleted, nobody asked for it", key);
 }

@@ -419,11 +419,124 @@ static const struct group *first_in_line(const struct ledger *l)
     return NULL;
 }
 
+/* Preempted, wanted again, and some of its pods are not. */
+static bool waits_without_pods(struct rival *r, const struct task *t, const struct json *group)
+{
+    int there = 0;
+
+    if (!object_condition_is(group, "Preempted") || object_condition_is(group, "GroupScheduled") ||
+        json_int(json_at(group, "spec", "members"), 0) < t->least)
+        return false;
+    for (int i = 0; i < t->members; i++) {
+        const struct json *pod = map_gets(&r->seen[SET_PODS],
+                                          arena_printf(&r->world->arena, "ns/%s-%d", t->name, i));
+
+        there += pod && !object_is_deleting(pod) && !*node_of(pod);
+    }
+    return there < t->least;
+}
+
+static bool is_later(const struct group *g, const struct group *than)
+{
+    if (g->priority != than->priority)
+        return g->priority < than->priority;
+    if (g->created_ms != than->created_ms)
+        return g->created_ms > than->created_ms;
+    return g->sequence > than->sequence;
+}
+
+/* In a lower queue, or later in the same. Queues of equal priority go by share. */
+static bool ranks_lower(const struct group *g, const struct group *than)
+{
+    if (g == than || g->ahead || may_go_first(g))
+        return false;
+    return g->queue == than->queue ? is_later(g, than) : g->queue->priority < than->queue->priority;
+}
+
+/* What the node has left for the group beside the claims of those that may go before it; with what
+ * it has given now to those that may not. */
+static struct resources left_for(const struct ledger *l, const struct node_room *n,
+                                 const struct group *g, bool with_given)
+{
+    struct resources left = n->total;
+
+    resources_subtract(&left, &n->used);
+    for (const struct member *m = n->holders; m && with_given; m = m->next_on_node)
+        if (is_given_now(m) && ranks_lower(m->group, g))
+            resources_add(&left, &m->asks);
+    map_for_each (node, &l->groups) {
+        const struct group *h = node->value;
+
+        for (size_t i = 0; h != g && !ranks_lower(h, g) && i < h->claim_len; i++)
+            if (h->line_key && h->claim[i].node == n)
+                resources_subtract(&left, &h->claim[i].asks);
+    }
+    return left;
+}
+
+static bool would_start(const struct ledger *l, const struct group *g, const struct task *t,
+                        bool with_given)
+{
+    struct resources asks = asks_of(t);
+    int64_t sum = 0;
+
+    for (size_t k = 0; k < l->ready_len; k++) {
+        struct resources left = left_for(l, l->ready[k], g, with_given);
+        int64_t here = INT64_MAX;
+
+        for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+            if (asks.amount[i] > 0)
+                here = min_i64(here, max_i64(left.amount[i], 0) / asks.amount[i]);
+        sum += here;
+    }
+    return sum >= t->least;
+}
+
+static bool has_quota_for(const struct ledger *l, const struct group *g, const struct task *t)
+{
+    const struct queue_entry *e = g->queue;
+    int64_t used = e->used.cpu_milli - g->held.cpu_milli;
+
+    if (!e->limited[RESOURCE_CPU])
+        return true;
+    map_for_each (node, &l->groups) {
+        const struct group *h = node->value;
+
+        if (h == g || h->queue != e)
+            continue;
+        if (h->line_key && !ranks_lower(h, g))
+            return false; /* quota may be kept for that one */
+        for (const struct member *m = h->first; m; m = m->next)
+            if (m->node && is_given_now(m))
+                used -= m->asks.cpu_milli;
+    }
+    return used + (int64_t)t->least * t->cpus * 1000 <= e->quota.cpu_milli;
+}
+
+/* A preempted group has its place in line also while it has no pods: nobody of lower rank gets room
+ * with which it could have started. */
+static void no_preempted_group_is_overtaken(struct queues *q, struct rival *r)
+{
+    const struct ledger *l = r->ledger;
+
+    map_for_each (node, &r->seen[SET_GROUPS]) {
+        const struct group *g = map_gets(&l->groups, node->key);
+        const struct task *t = g ? task_named(q, g->name) : NULL;
+
+        if (!t || t->lone || t->gpu_shares > 0 || !waits_without_pods(r, t, node->value) ||
+            g->rests || !g->queue->exists || g->queue->closed || !has_quota_for(l, g, t))
+            continue;
+        if (would_start(l, g, t, true) && !would_start(l, g, t, false))
+            wrong(q, "%s, which was preempted, is overtaken by one of lower rank", g->name);
+    }
+}
+
 void judge_decision(struct queues *q, struct rival *r, const struct plan *plan)
 {
     const struct group *head = first_in_line(r->ledger);
 
     only_lower_queues_are_preempted(q, r, plan);
+    no_preempted_group_is_overtaken(q, r);
     if (head)
         the_first_is_not_delayed(q, head);
 }
@@ -650,6 +763,28 @@ static void check_reason(struct queues *q, const struct task *t)
         wrong(q, "%s is told: %s; %d pods are there", t->name, message, there);
 }
 
+/* Who was preempted is in line, whether its pods are there or not, unless it could not start. */
+static void check_again(struct queues *q, const struct task *t)
+{
+    const char *reason, *message = told(q, t, &reason);
+    const struct json *group = task_group(q, t);
+    int64_t place = json_int(json_at(group, "status", "place"), 0);
+    int stopping = 0;
+
+    for (int i = 0; i < t->members; i++)
+        stopping += pod_holds(task_pod(q, t, i));
+    if (t->paused || t->lost_some || !waits_without_pods(&q->rivals[0], t, group))
+        return;
+    if (strcmp(reason, "InsufficientMember") == 0 || strcmp(reason, "") == 0 ||
+        (strcmp(reason, "Preempted") == 0 && place == 0 && stopping == 0))
+        wrong(q, "%s was preempted and has no place in line: %s", t->name, message);
+    if (strcmp(reason, "Preempted") == 0 && place > 0 && place <= PLACES_TOLD &&
+        number_after(message, "number ") != place)
+        wrong(q, "%s is number %" PRId64 " in line and told: %s", t->name, place, message);
+    if (strstr(message, " still stopping") && number_after(message, " in line; ") != stopping)
+        wrong(q, "%s is told: %s; %d of its pods hold room", t->name, message, stopping);
+}
+
 /* Nothing is under way: who has begun and was never whole is a gang by half. */
 static void check_gang(struct queues *q, const struct task *t)
 {
@@ -864,8 +999,10 @@ void judge_rest(struct queues *q)
         if (!t->made || t->over || t->lone)
             continue;
         check_gang(q, t);
-        if (q->rivals_len == 1)
+        if (q->rivals_len == 1) {
             check_reason(q, t);
+            check_again(q, t);
+        }
         if (q->calm)
             check_promise(q, t);
         if (q->crowd)

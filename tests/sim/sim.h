@@ -131,6 +131,8 @@ void sim_runtime_each(struct runtime *r, void (*fn)(void *arg, struct process *p
 
 /* --- the observer (observer.c, verdict.c) ----------------------------------------------------- */
 
+#define LATE_MS 15000 /* what goes over the network arrives at the latest after this */
+
 struct pod_record {
     char *uid, *key, *job_uid;
     int64_t attempt, epoch, generation;
@@ -140,6 +142,7 @@ struct pod_record {
     int exit_code;        /* of its process; -1: none yet */
     bool started, process_ended, process_lost, stopped;
     int64_t milli_cpus;
+    int64_t marked_ms; /* when its eviction for a higher queue's job began; 0: it did not */
 };
 
 struct job_record {
@@ -151,6 +154,7 @@ struct job_record {
     int64_t generation; /* how often all replicas were restarted together */
     bool scope_job_ever, scope_job_now, master_succeeded;
     bool high;         /* in the queue that preempts the others */
+    int64_t ended_ms;  /* 0: it has not, nor is it gone */
     bool led;          /* an MPIJob: the launcher goes with any worker that does */
     bool lost_some;    /* a pod of it was lost, or deleted by hand */
     char clean_up[16]; /* cleanUpPolicy when it ended */

@@ -16,7 +16,7 @@ class Ci(unittest.TestCase):
             cases = "".join("%s) %s ;;\n" % (t.replace("_", "-"), do) for t, do in targets.items())
             make.write_text("#!/bin/sh\ncase $1 in\n%sesac\n" % cases)
             make.chmod(0o755)
-            done = subprocess.run([TOP / ".ci/run", "test", "test-cluster"], capture_output=True, text=True, env=dict(
+            done = subprocess.run([TOP / ".ci/run"], capture_output=True, text=True, env=dict(
                 os.environ, PATH="%s:%s" % (folder, os.environ["PATH"]), **(settings or {})))
         lines = done.stdout.splitlines()
         return lines[-1], lines[:-1], done.returncode
@@ -25,6 +25,18 @@ class Ci(unittest.TestCase):
         total, lines, code = self.run_with(test="echo 10 passed, 0 failed", test_cluster="echo 3 passed, 0 failed")
         self.assertEqual((total, code), ("13 passed, 0 failed", 0))
         self.assertEqual(lines, ["10 passed, 0 failed", "3 passed, 0 failed"])
+
+    def test_the_control_plane_is_built_beside_the_tests_before(self):
+        """And waited for. What is built is what test-cluster is told to run."""
+        with tempfile.TemporaryDirectory() as folder:
+            begun, go, built = (pathlib.Path(folder, name) for name in ("begun", "go", "built"))
+            for fifo in (begun, go):
+                os.mkfifo(fifo)
+            total, lines, code = self.run_with(kube=f"echo $LEVEL >{begun}; read word <{go}; echo so >{built}",
+                                               test=f"read level <{begun}; echo on >{go}; echo 10 passed, 0 failed",
+                                               test_cluster=f"cat {built}; echo $LEVEL; echo 3 passed, 0 failed")
+        self.assertEqual((total, code), ("13 passed, 0 failed", 0))
+        self.assertEqual(lines, ["10 passed, 0 failed", "so", "ci", "3 passed, 0 failed"])
 
     def test_a_failed_test_fails_it(self):
         total, _, code = self.run_with(test="echo 9 passed, 1 failed; echo 'make: *** [test] Error 1' >&2; exit 2",
@@ -52,9 +64,9 @@ class Ci(unittest.TestCase):
                 self.assertEqual(lines[-1], "NOT RUN  make test-cluster: build-kube: cannot get Go modules")
 
     def test_the_time_is_watched(self):
-        total, lines, code = self.run_with({"CI_LIMIT_S": "1400"}, test="echo 10 passed, 0 failed", test_cluster="false")
+        total, lines, code = self.run_with({"CI_CLUSTER_END_S": "600"}, test="echo 10 passed, 0 failed", test_cluster="false")
         self.assertEqual((total, code), ("10 passed, 0 failed", 0))
-        self.assertRegex(lines[-1], r"^NOT RUN  make test-cluster: only 1[34]\d\d seconds are left$")
+        self.assertRegex(lines[-1], r"^NOT RUN  make test-cluster: only (600|5\d\d) seconds are left$")
         total, lines, code = self.run_with({"CI_LIMIT_S": "1"}, test="exec sleep 60", test_cluster="false")
         self.assertEqual((total, code), ("0 passed, 1 failed", 1))
         self.assertIn("FAIL  make test: not done when the time was up", lines)

@@ -9,6 +9,7 @@ export class Failure extends Error {
     readonly code: number, // 0: the server was not reached
     readonly reason: string,
     readonly status?: Status,
+    readonly method = "GET",
   ) {
     super(message);
   }
@@ -18,7 +19,7 @@ function headers(mine: string): Record<string, string> {
   return { Accept: "application/json", ...(mine ? { Authorization: `Bearer ${mine}` } : {}) };
 }
 
-async function failure(answer: Response): Promise<Failure> {
+async function failure(answer: Response, method?: string): Promise<Failure> {
   const text = await answer.text();
   try {
     const status = JSON.parse(text) as Status;
@@ -28,6 +29,7 @@ async function failure(answer: Response): Promise<Failure> {
         answer.status,
         status.reason ?? "",
         status,
+        method,
       );
   } catch {
     /* not JSON: the text itself is what there is */
@@ -58,7 +60,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   const said = Date.parse(answer.headers.get("Date") ?? "");
   if (!Number.isNaN(said)) ahead = said - Date.now();
   if (answer.status === 401) keyRefused(mine);
-  if (!answer.ok) throw await failure(answer);
+  if (!answer.ok) throw await failure(answer, init.method);
   return answer;
 }
 

@@ -9,6 +9,7 @@ export interface App extends KubeObject {
     url?: string;
     message?: string;
     pod?: { reference?: { name?: string } };
+    ssh?: { port?: number; serviceName?: string };
     conditions?: Condition[];
   };
 }

@@ -46,7 +46,10 @@ export const QUEUES = {
   version,
   namespace: "t9k-system",
 };
-export const POD_GROUPS = `/apis/${QUEUES.group}/${QUEUES.version}/podgroups`;
+/** PodGroups of a namespace, or of all. */
+export function podGroupPath(ns?: string): string {
+  return kindPath({ ...QUEUES, plural: "podgroups" }, ns);
+}
 
 export function apiVersion(of: Kind): string {
   return `${of.group}/${of.version}`;

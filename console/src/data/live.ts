@@ -64,7 +64,13 @@ function open(path: string, query: string): Shared {
       query,
       onMessage(message) {
         if (message.t === "error") {
-          publish(new Failure(message.message ?? "", message.code ?? 0, message.reason ?? ""));
+          const details = { kind: path.slice(path.lastIndexOf("/") + 1) };
+          publish(
+            new Failure(message.message ?? "", message.code ?? 0, message.reason ?? "", {
+              kind: "Status",
+              details,
+            }),
+          );
         } else if (applyMessage(byUid, message, coming) && !frame) {
           // A hidden tab draws no frames, but must not pile up work either.
           frame = document.hidden ? 1 : requestAnimationFrame(() => publish(null));

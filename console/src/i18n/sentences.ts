@@ -279,6 +279,11 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "waiting for node {}, which is not ready": "等待节点 {1} 就绪",
   "waiting for nodes that are not ready: {} and {} more": "等待节点就绪：{1}、另外 {2} 个节点",
   "waiting for {} of its own pods to stop": "等待自己的 {1} 个 Pod 停止",
+  "more than {} are in line before it": "前面超过 {1} 个",
+  "number {} in line": "第 {1} 位",
+  "waiting again: {}; {} of its own pods {} still stopping":
+    "重新排队：{1+}；自己的 {2} 个 Pod 仍在停止",
+  "waiting again: {}; {} of its pods {} not created yet": "重新排队：{1+}；{2} 个 Pod 尚未重新创建",
   'there is no queue "{}" in namespace {}: make it (muster queue create {})':
     "队列“{1}”不存在：可用 muster queue create {3} 创建",
   'namespace {} may not use queue "{}": its namespaceSelector does not select it':
@@ -307,6 +312,18 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "{} answers.": "{1} 已响应。",
   "JupyterLab is not installed on this machine: muster notebook --setup gets it from PyPI, or pip install jupyterlab, so that jupyter-lab is in the PATH or the virtual environment of muster up. It is looked for again every few minutes; pausing and resuming looks at once.":
     "本机没有安装 JupyterLab：muster notebook --setup 会从 PyPI 安装；也可以 pip install jupyterlab，使 jupyter-lab 位于 muster up 的 PATH 或虚拟环境中。每隔几分钟会再查找一次；暂停后恢复会立即查找。",
+  "Another program had taken its port; it is tried again with another one.":
+    "其端口已被其他程序占用；将换一个端口重试。",
+  "On a cluster a Notebook has no ssh server: use its terminal, kubectl exec, or kubectl port-forward to one that the image starts.":
+    "在集群上 Notebook 没有 SSH 服务：请使用其终端、kubectl exec，或用 kubectl port-forward 连接镜像自带的 SSH 服务。",
+  "There is no ssh server on this machine: install sshd (Debian: openssh-server), then pause and resume the Notebook.":
+    "本机没有 SSH 服务程序：请安装 sshd（Debian 上为 openssh-server），然后暂停并恢复 Notebook。",
+  "The Secrets in spec.ssh.authorized_keys contain no public key: create them, then pause and resume the Notebook.":
+    "spec.ssh.authorized_keys 所列的 Secret 中没有公钥：请创建后暂停并恢复 Notebook。",
+  "The machine's sshd cannot be used; the log of the container ssh-setup says why.":
+    "无法使用本机的 sshd：原因见容器 ssh-setup 的日志。",
+  "The Notebook does not run.": "Notebook 没有运行。",
+  "Its ssh server is on port {} of 127.0.0.1.": "其 SSH 服务位于 127.0.0.1 的端口 {1}。",
   "Nobody has used it for {}.": "{1} 内无人使用。",
   "It is never idle here.": "此处从不视为闲置。",
   "Nothing here sees whether it is used.": "此处无法得知它是否被使用。",

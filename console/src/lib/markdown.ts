@@ -217,5 +217,9 @@ function blocks(lines: string[], deep: number): Block[] {
 }
 
 export function markdown(text: string): Block[] {
-  return blocks(text.replace(/\r\n?/g, "\n").replace(/\t/g, "    ").split("\n"), 0);
+  const plain = text
+    .replace(/[\u202a-\u202e\u2066-\u2069]/g, "") // they would show other words than are there
+    .replace(/\r\n?/g, "\n")
+    .replace(/\t/g, "    ");
+  return blocks(plain.split("\n"), 0);
 }

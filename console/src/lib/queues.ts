@@ -1,10 +1,30 @@
 // Who runs and who waits in a queue, in order. Pure.
-import type { PodGroup } from "../data/types.ts";
+import type { Pod, PodGroup } from "../data/types.ts";
 import { placeInLine } from "./waiting.ts";
 
 export interface Entry {
   group: PodGroup;
   place: string; // in the line of all queues; empty: in none
+}
+
+const QUEUE_LABEL = "scheduler.tensorstack.dev/queue";
+/** Pods in a queue by themselves: the scheduler takes each for a group of one. */
+export const LONE_PODS = `labelSelector=${encodeURIComponent(`${QUEUE_LABEL},!scheduler.tensorstack.dev/group-name`)}`;
+
+export function groupsOfOne(pods: Pod[]): PodGroup[] {
+  return pods
+    .filter(({ status }) => !["Succeeded", "Failed"].includes(status?.phase ?? ""))
+    .map(({ metadata, spec, status }) => {
+      const placed = status?.conditions?.find((one) => one.type === "PodScheduled");
+      return {
+        metadata,
+        spec: { queue: metadata.labels?.[QUEUE_LABEL] || "default", minMember: 1 },
+        status: {
+          phase: spec?.nodeName ? "Running" : "Waiting",
+          message: placed?.message ?? "",
+        },
+      };
+    });
 }
 
 /** Who is in no line: his job is paused, his pods have ended, or he has none. */

@@ -56,13 +56,11 @@ const CAUSES: Record<string, string> = {
 };
 
 const VERBS: Record<string, string> = {
-  get: "查看",
-  list: "查看",
-  watch: "查看",
-  create: "创建",
-  delete: "删除",
-  update: "修改",
-  patch: "修改",
+  GET: "查看",
+  POST: "创建",
+  DELETE: "删除",
+  PUT: "修改",
+  PATCH: "修改",
 };
 const RESOURCES: Record<string, string> = { queues: "队列", nodes: "节点", podgroups: "队列" };
 
@@ -100,9 +98,9 @@ export function refusalText(failure: Failure | Error, lang: Lang): string {
     return causes
       .map((one) => `${one.field ? one.field + (zh ? "：" : ": ") : ""}${causeText(one, lang)}`)
       .join(zh ? "；" : "; ");
-  const refused = /cannot (\w+) resource "([^"]+)"/.exec(failure.message);
-  if (zh && failure.reason === "Forbidden" && refused)
-    return `没有${VERBS[refused[1]!] ?? "操作"}${nameOf(refused[2]!)}的权限，请联系管理员`;
+  const resource = failure.status?.details?.kind;
+  if (zh && failure.reason === "Forbidden" && resource)
+    return `没有${VERBS[failure.method] ?? "操作"}${nameOf(resource)}的权限，请联系管理员`;
   if (!zh) return failure.reason === "Unreachable" ? "muster cannot be reached." : failure.message;
   return REASONS[failure.reason]?.(subject(failure)).trim() ?? failure.message;
 }

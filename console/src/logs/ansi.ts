@@ -81,12 +81,13 @@ function classesOf(s: Style): string {
 }
 
 // Control sequences, operating system commands (titles, links), other escapes, lone control
-// characters.
+// characters, and those that change the direction of text.
 const SEQUENCE =
-  /\x1b\[([0-9;:?<=>]*)([@-~])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]|[\x00-\x08\x0b-\x1f\x7f]/g;
+  /\x1b\[([0-9;:?<=>]*)([@-~])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 
 export function spansOf(text: string): Span[] {
-  if (!/[\x00-\x08\x0b-\x1f\x7f]/.test(text)) return [{ text, classes: "" }];
+  if (!/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/.test(text))
+    return [{ text, classes: "" }];
   const spans: Span[] = [];
   let style = PLAIN;
   let at = 0;

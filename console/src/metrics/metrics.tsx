@@ -13,7 +13,7 @@ import { query, setQuery } from "../router.ts";
 import { Empty, Problem } from "../ui/notice.tsx";
 import { fromField, readSpan, spanQuery, toField, type Span } from "./span.ts";
 import { perSecond, QUANTITIES } from "./quantities.ts";
-import { EACH, OddRanks, RankPanel } from "./ranks.tsx";
+import { EACH, OddRanks, RankPanel, Unmeasured } from "./ranks.tsx";
 import { aligned, byGpu, idleFor, meanOf, total, type Samples } from "./samples.ts";
 import { TrainedPanel, useTrained } from "./trained.tsx";
 import { PODS_LIMIT, useSamples } from "./use.ts";
@@ -62,13 +62,7 @@ function Panel(props: {
     [props.all, props.step],
   );
   const measured = chart.values.some((one) => one.some((value) => value !== null));
-  if (!measured)
-    return (
-      <figure class="chart">
-        <figcaption>{props.label}</figcaption>
-        <p class="dim">{t("notMeasured")}</p>
-      </figure>
-    );
+  if (!measured) return <Unmeasured label={props.label} column={props.lines[0]?.column ?? ""} />;
   const series: Series[] = [
     ...(props.extra?.(chart.x.length) ?? []),
     ...props.lines.map((line, i) => ({

@@ -61,6 +61,16 @@ export function OddRanks(props: { all: ReadonlyMap<string, Named[]>; step: numbe
   );
 }
 
+export function Unmeasured(props: { label: string; column: string }) {
+  const network = props.column.startsWith("network");
+  return (
+    <figure class="chart">
+      <figcaption>{props.label}</figcaption>
+      <p class="dim">{t(network ? "networkNotMeasured" : "notMeasured")}</p>
+    </figure>
+  );
+}
+
 export function RankPanel(props: {
   quantity: Quantity;
   all: Named[];
@@ -88,13 +98,7 @@ export function RankPanel(props: {
     return lines.map((one, i) => ({ one, i })).sort((a, b) => (places.get(b.i) ?? 99) - (places.get(a.i) ?? 99)).map(({ one }) => one); // prettier-ignore
   }, [ranks, odd]);
   const label = t(quantity.label);
-  if (!ranks.x.length)
-    return (
-      <figure class="chart">
-        <figcaption>{label}</figcaption>
-        <p class="dim">{t("notMeasured")}</p>
-      </figure>
-    );
+  if (!ranks.x.length) return <Unmeasured label={label} column={quantity.column} />;
   const { from, to } = props.window ?? {};
   return (
     <div>

@@ -397,12 +397,16 @@ static const struct field *find_number(const struct field *fields, unsigned insi
     return NULL;
 }
 
-static bool holds_inside(const struct field *fields, unsigned number)
+/* The message of that number, when fields are in it, as inside; 0: none are. */
+static unsigned holds_inside(const struct field *fields, unsigned inside, unsigned number)
 {
-    for (const struct field *f = fields; f->name; f++)
-        if (f->inside == number)
-            return true;
-    return false;
+    for (const struct field *f = fields; f && f->name; f++) {
+        unsigned next = protobuf_inside_next(f, inside);
+
+        if (next && next >> protobuf_inside_bits(inside) == number)
+            return next;
+    }
+    return 0;
 }
 
 static bool decode_one(struct decoder *d, const struct field *fields, const struct field *more,
@@ -410,14 +414,15 @@ static bool decode_one(struct decoder *d, const struct field *fields, const stru
                        struct json *into)
 {
     const struct field *f = find_number(fields, inside, v->number);
+    unsigned below = f ? 0 : holds_inside(fields, inside, v->number);
 
     if (!f && more && !inside)
         f = find_number(more, 0, v->number);
     d->path[d->depth - 1] = f ? f->name : NULL;
     if (f)
         return decode_field(d, f, v, maps, into);
-    if (!inside && holds_inside(fields, v->number))
-        return v->type == WIRE_BYTES && decode_fields(d, inner(v), fields, NULL, v->number, into);
+    if (below)
+        return v->type == WIRE_BYTES && decode_fields(d, inner(v), fields, NULL, below, into);
     say_unknown(d, v->number);
     return true;
 }

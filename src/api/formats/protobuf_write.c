@@ -320,13 +320,13 @@ static void encode_fields(struct encoder *e, const struct field *fields, const s
             continue;
         if (f && f->number && f->inside == inside)
             encode_field(e, f, m);
-        else if (f && f->inside && !inside)
-            below = f->inside;
+        else if (f && protobuf_inside_next(f, inside))
+            below = protobuf_inside_next(f, inside);
         else if (!common && !inside) /* apiVersion and kind are in the envelope */
             e->lost = true;
     }
     if (below) {
-        size_t start = open_message(e->out, below);
+        size_t start = open_message(e->out, below >> protobuf_inside_bits(inside));
 
         encode_fields(e, fields, NULL, below, object);
         close_message(e->out, start);

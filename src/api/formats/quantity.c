@@ -144,6 +144,15 @@ int64_t quantity_json_value(const struct json *v, int64_t otherwise)
     return of_json(v, 0, otherwise);
 }
 
+const char *quantity_json_text(struct arena *a, const struct json *v)
+{
+    const char *text = json_is(v, JSON_INT)    ? arena_printf(a, "%lld", (long long)v->u.integer)
+                       : json_is(v, JSON_REAL) ? v->u.text
+                                               : json_string(v, "");
+
+    return text ? text : "";
+}
+
 const char *quantity_format_milli(int64_t milli, char out[QUANTITY_TEXT_SIZE])
 {
     if (milli % 1000)

@@ -91,7 +91,7 @@ static const struct field scheduling_fields[] = {
     F_OBJS("resourceClaims", claim_fields, "Resource claims shared by all.", P(4)),
     {0}};
 
-static const struct field template_fields[] = {
+const struct field batch_template_fields[] = {
     F_OBJ("metadata", object_meta_fields, "Labels and annotations of the pods.", P(1)),
     F_OBJ("spec", pod_spec_fields, "Spec of the pods.", P(2), REQUIRED, CORE_TYPE("PodSpec")),
     {0}};
@@ -116,7 +116,7 @@ const struct field batch_job_spec_fields[] = {
     F_OBJ("selector", label_selector_fields, "Selects the Job's pods; set by the server.", P(4),
           .flags = FIELD_IMMUTABLE),
     F_BOOL("manualSelector", "Whether the user sets selector.", PZ(5)),
-    F_OBJ("template", template_fields, "The pod.", P(6), REQUIRED,
+    F_OBJ("template", batch_template_fields, "The pod.", P(6), REQUIRED,
           .schema_name = "io.k8s.api.core.v1.PodTemplateSpec"),
     F_INT32("ttlSecondsAfterFinished", "Seconds after its end until the Job itself is deleted.",
             PZ(8), AT_LEAST(0)),

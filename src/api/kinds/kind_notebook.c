@@ -3,15 +3,17 @@
 #include "api/kinds/job_fields.h"
 #include "api/notebook_rules.h"
 
-#define NO_SSH "a Notebook has no ssh server here: use a terminal of JupyterLab, or kubectl exec"
+#define LOOPBACK                                                                                   \
+    "sshd listens on 127.0.0.1 of the machine only: use kubectl port-forward or an ssh tunnel"
 
 static const char *const types[] = {"jupyter", NULL};
 static const char *const service_types[] = {"ClusterIP", "NodePort", "LoadBalancer", NULL};
 
 static const struct field ssh_fields[] = {
-    F_BOOL("enabled", "Whether it can be reached by ssh.", IGNORED(NO_SSH), NATURAL("false")),
-    F_STR("serviceType", "Type of the Service for ssh.", IGNORED(NO_SSH), ONE_OF(service_types)),
-    F_STRS("authorized_keys", "Secrets with the accepted public keys.", IGNORED(NO_SSH)),
+    F_BOOL("enabled", "Whether it can be reached by ssh.", NATURAL("false")),
+    F_STR("serviceType", "Type of the Service for ssh.", IGNORED(LOOPBACK), ONE_OF(service_types)),
+    F_STRS("authorized_keys", "Secrets with the accepted public keys.",
+           .max_items = NOTEBOOK_SSH_SECRETS_LIMIT),
     {0}};
 
 static const struct field template_fields[] = {

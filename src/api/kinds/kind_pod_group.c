@@ -37,6 +37,11 @@ static const struct field placement_fields[] = {
     F_STRS("gpus", "The GPUs of each of them, by index."),
     {0}};
 
+static const struct field awaited_fields[] = {
+    F_STRS("members", "Pods."),
+    F_PLAIN(FIELD_ANY, "pod", "What decides where each of them may run: requests, selectors."),
+    {0}};
+
 static const struct field status_fields[] = {
     F_STR("phase", "Pending: waiting; Running: has room; Paused: its job wants no pods; Finished: "
                    "its pods have ended; Empty: no pod has joined it."),
@@ -49,6 +54,11 @@ static const struct field status_fields[] = {
     F_TIME("waitingSince", "Since when the group waits, if it does."),
     F_INT32("place", "Place in the line of all queues, if it waits in it; 21: behind the 20th."),
     F_OBJS("placements", placement_fields, "The room the group holds, also while a pod restarts."),
+    F_STR("preemptedBy", "The group that took its room, as namespace/name; of a pod by itself "
+                         "namespace//name."),
+    F_OBJS("awaited", awaited_fields,
+           "Of a preempted group: the pods that were stopped. It keeps its place in line for them "
+           "until its owner has created them again."),
     F_INT32("mostMembers", "The most members that had room together since the group started."),
     F_INT32("pending", "Pods not running yet."),
     F_INT32("running", "Running pods."),

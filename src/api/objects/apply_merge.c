@@ -7,48 +7,45 @@
 
 #include <string.h>
 
+#include "api/managed.h"
+#include "api/object.h"
 #include "api/objects/fields_v1.h"
 #include "api/patch.h"
 #include "api/schema/field_view.h"
 #include "base/timefmt.h"
 
+#define FIELDS_TEXT_LIMIT (8u * 1024u * 1024u)
 #define CONFLICT_PATH_LIMIT 1024u
 #define CONFLICTS_SHOWN 64u /* the rest is only counted */
-#define MANAGERS_LIMIT 256u
+#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 
 /* --- fields that are set -------------------------------------------------------------------- */
 
-/* Removes the fields that identify the object or belong to the server. */
-static void strip_identity(struct json *fields)
+static struct fields_part part_of(const struct apply *apply, bool nodes)
 {
-    static const char *const names[] = {"f:name",
-                                        "f:namespace",
-                                        "f:generateName",
-                                        "f:uid",
-                                        "f:resourceVersion",
-                                        "f:generation",
-                                        "f:creationTimestamp",
-                                        "f:deletionTimestamp",
-                                        "f:deletionGracePeriodSeconds",
-                                        "f:managedFields",
-                                        "f:selfLink"};
-    struct json *meta = json_get_mut(fields, "f:metadata");
+    return (struct fields_part){
+        .kind = apply->kind, .status = strcmp(apply->subresource, "status") == 0, .nodes = nodes};
+}
 
-    json_remove(fields, "f:apiVersion");
-    json_remove(fields, "f:kind");
-    for (size_t i = 0; i < ELEMS(names); i++)
-        json_remove(meta, names[i]);
-    if (meta && fields_v1_is_leaf(meta))
-        json_remove(fields, "f:metadata");
+static struct json *fields_of(struct arena *a, const struct fields_part *part,
+                              const struct json *object)
+{
+    struct buf text = BUF_INIT(FIELDS_TEXT_LIMIT);
+    struct json *copy = json_clone(a, object), *fields;
+
+    fields_mark(part, copy, 1);
+    fields_show(&text, part->kind, copy, 1);
+    fields = text.failed ? NULL : json_parse(a, text.data, text.len, NULL);
+    buf_release(&text);
+    return fields;
 }
 
 struct json *apply_fields(struct arena *a, const struct kind *k, const struct json *object)
 {
-    const struct field_view view = field_view_of_kind(k);
-    struct json *fields = fields_v1_of(a, &view, object);
+    const struct apply all = {.kind = k, .subresource = ""};
+    const struct fields_part part = part_of(&all, false);
 
-    strip_identity(fields);
-    return fields;
+    return fields_of(a, &part, object);
 }
 
 /* The half of the object (spec or status) that the endpoint writes. */
@@ -81,6 +78,8 @@ static bool is_own_entry(const struct apply *apply, const struct json *entry)
 {
     return has_fields(entry) && json_string_is(json_get(entry, "operation"), apply->operation) &&
            json_string_is(json_get(entry, "manager"), apply->manager) &&
+           (strcmp(apply->operation, "Apply") == 0 ||
+            json_string_is(json_get(entry, "apiVersion"), apply->api_version)) &&
            strcmp(json_get_string(entry, "subresource", ""), apply->subresource) == 0;
 }
 
@@ -103,13 +102,14 @@ struct conflicts {
     const char *only;    /* path of the first */
     const char *only_manager;
     size_t count;
+    size_t own; /* of them that kubectl itself set, applying from the client's side */
     struct err *causes;
 };
 
 static void add_conflict(struct conflicts *c)
 {
     const char *path = arena_strdup(c->arena, c->path.data ? c->path.data : "");
-    const char *manager = arena_printf(c->arena, "conflict with \"%s\"", c->manager);
+    const char *manager = arena_printf(c->arena, "conflict with %s", c->manager);
 
     if (!path || !manager)
         return;
@@ -129,33 +129,41 @@ static bool owns_node(const struct json *node)
     return fields_v1_is_leaf(node) || json_get(node, ".");
 }
 
-static void find_conflicts(struct conflicts *c, const struct json *fields, struct json *config,
-                           struct json *live, struct json *other);
+/* The same object in three states, or a part of them. */
+struct states {
+    struct json *wanted, *live, *last; /* last: as kubectl applied it; NULL: it did not */
+};
 
-static void compare_node(struct conflicts *c, const struct json *node, struct json *config,
-                         struct json *live, struct json *other_parent, struct json *other)
+static void find_conflicts(struct conflicts *c, const struct json *fields, struct states s,
+                           struct json *other);
+
+static void compare_node(struct conflicts *c, const struct json *node, struct states s,
+                         struct json *other_parent, struct json *other)
 {
-    struct json *wanted = fields_v1_child(c->arena, node->key, config);
-    struct json *is = fields_v1_child(c->arena, node->key, live);
+    struct json *wanted = fields_v1_child(c->arena, node->key, s.wanted);
+    struct json *is = fields_v1_child(c->arena, node->key, s.live);
+    struct json *last = fields_v1_child(c->arena, node->key, s.last);
 
     if (!fields_v1_is_leaf(node)) {
         bool was_leaf = fields_v1_is_leaf(other);
 
-        find_conflicts(c, node, wanted, is, other);
+        find_conflicts(c, node, (struct states){wanted, is, last}, other);
         if (fields_v1_is_leaf(other) && !was_leaf)
             json_remove_item(other_parent, other); /* everything below it was taken over */
         return;
     }
     if (!owns_node(other) || !is || !wanted || json_equal(wanted, is))
         return;
-    if (c->force)
+    if (c->force) {
         json_remove_item(other_parent, other);
-    else
-        add_conflict(c);
+        return;
+    }
+    add_conflict(c);
+    c->own += last && json_equal(last, is);
 }
 
-static void find_conflicts(struct conflicts *c, const struct json *fields, struct json *config,
-                           struct json *live, struct json *other)
+static void find_conflicts(struct conflicts *c, const struct json *fields, struct states s,
+                           struct json *other)
 {
     json_each (node, fields) {
         struct json *theirs = strcmp(node->key, ".") == 0 ? NULL : json_get_mut(other, node->key);
@@ -164,7 +172,7 @@ static void find_conflicts(struct conflicts *c, const struct json *fields, struc
         if (!theirs)
             continue;
         fields_v1_write_step(c->arena, node->key, &c->path);
-        compare_node(c, node, config, live, other, theirs);
+        compare_node(c, node, s, other, theirs);
         if (!c->path.failed && c->path.data) {
             c->path.len = len;
             c->path.data[len] = '\0';
@@ -175,21 +183,33 @@ static void find_conflicts(struct conflicts *c, const struct json *fields, struc
 static int conflict_error(const struct conflicts *c, struct err *err)
 {
     if (c->count == 1)
-        return err_set(err, ERR_CONFLICT, "Apply failed with 1 conflict: conflict with \"%s\": %s",
+        return err_set(err, ERR_CONFLICT, "Apply failed with 1 conflict: conflict with %s: %s",
                        c->only_manager, c->only);
     return err_set(err, ERR_CONFLICT, "Apply failed with %zu conflicts: %s", c->count,
                    c->text.failed ? "" : c->text.data);
 }
 
+static const char *name_of(struct arena *a, const struct json *entry)
+{
+    const char *part = json_get_string(entry, "subresource", "");
+    bool applied = json_string_is(json_get(entry, "operation"), "Apply");
+    const char *name = arena_printf(a, "\"%s\"%s%s%s%s%s", json_get_string(entry, "manager", ""),
+                                    *part ? " with subresource \"" : "", part, *part ? "\"" : "",
+                                    applied ? "" : " using ",
+                                    applied ? "" : json_get_string(entry, "apiVersion", ""));
+
+    return name ? name : "";
+}
+
 /* Drops the heading again if nothing follows it. */
-static void compare_with(struct conflicts *c, const struct json *fields, struct json *config,
-                         struct json *live, struct json *entry)
+static void compare_with(struct conflicts *c, const struct json *fields, struct states s,
+                         struct json *entry)
 {
     size_t count = c->count, len = c->text.len;
 
-    c->manager = json_get_string(entry, "manager", "");
-    buf_addf(&c->text, "%sconflicts with \"%s\":", count ? "\n" : "", c->manager);
-    find_conflicts(c, fields, config, live, json_get_mut(entry, "fieldsV1"));
+    c->manager = name_of(c->arena, entry);
+    buf_addf(&c->text, "%sconflicts with %s:", count ? "\n" : "", c->manager);
+    find_conflicts(c, fields, s, json_get_mut(entry, "fieldsV1"));
     if (c->count == count && c->text.data) {
         c->text.len = len;
         c->text.data[len] = '\0';
@@ -197,12 +217,11 @@ static void compare_with(struct conflicts *c, const struct json *fields, struct 
 }
 
 static int check_others(struct arena *a, const struct apply *apply, const struct json *fields,
-                        struct json *config, struct json *live, struct json *managed,
-                        struct err *err)
+                        struct states s, struct json *managed, bool force, struct err *err)
 {
     auto_err causes = ERR_INIT;
     struct conflicts c = {.arena = a,
-                          .force = apply->force,
+                          .force = force,
                           .path = BUF_INIT(CONFLICT_PATH_LIMIT),
                           .text = BUF_INIT(ERR_LIMIT_BYTES / 4),
                           .causes = &causes};
@@ -210,8 +229,10 @@ static int check_others(struct arena *a, const struct apply *apply, const struct
 
     for (struct json *e = json_first_mut(managed); e; e = e->next)
         if (has_fields(e) && !is_own_entry(apply, e))
-            compare_with(&c, fields, config, live, e);
-    if (c.count) {
+            compare_with(&c, fields, s, e);
+    if (c.count && c.own == c.count) {
+        rc = check_others(a, apply, fields, s, managed, true, err);
+    } else if (c.count) {
         rc = conflict_error(&c, err);
         for (const struct err_cause *cause = causes.causes; cause; cause = cause->next)
             err_cause(err, "FieldManagerConflict", cause->field, 0, "%s", cause->text);
@@ -223,40 +244,45 @@ static int check_others(struct arena *a, const struct apply *apply, const struct
 
 /* --- merging -------------------------------------------------------------------------------- */
 
-/* A list with a merge key whose elements are not unique by it is replaced whole, by a directive. */
-static void mark_whole_lists(struct arena *a, const struct field_view *view, struct json *v)
+/* Values that are one field are replaced whole, by a directive: a list with elements not unique by
+ * its keys, an atomic object. */
+static void mark_whole(struct arena *a, const struct field_view *view, struct json *v)
 {
+    const char *keys[FIELD_VIEW_KEYS];
+
     if (json_is(v, JSON_OBJECT)) {
         for (struct json *m = json_first_mut(v); m; m = m->next) {
             const struct field_view below = field_view_member(view, m->key, m->key_len);
 
-            mark_whole_lists(a, &below, m);
+            mark_whole(a, &below, m);
         }
+        if (field_view_is_atomic(view))
+            json_set_string(a, v, "$patch", "replace");
     } else if (json_is(v, JSON_ARRAY) && fields_v1_is_keyed(view, v)) {
         const struct field_view below = field_view_item(view);
 
         for (struct json *item = json_first_mut(v); item; item = item->next)
-            mark_whole_lists(a, &below, item);
-    } else if (json_is(v, JSON_ARRAY) && field_view_merge_key(view)) {
+            mark_whole(a, &below, item);
+    } else if (json_is(v, JSON_ARRAY) && field_view_keys(view, keys)) {
         json_set_string(a, json_append(v, json_new_object(a)), "$patch", "replace");
     }
 }
 
-/* Port 80 is port 80/TCP: a missing second key gets its default before comparing. */
-static void fill_second_keys(struct arena *a, const struct field_view *view, struct json *v)
+/* Port 80 is port 80/TCP: a missing key gets its default before comparing. */
+static void fill_keys(struct arena *a, const struct field_view *view, struct json *v)
 {
-    const char *key = json_is(v, JSON_ARRAY) ? field_view_second_key(view) : NULL;
-    const struct field *f = key ? field_find(view->field->fields, key, strlen(key)) : NULL;
-    const char *text = f ? f->default_json : NULL;
+    const char *keys[FIELD_VIEW_KEYS];
+    size_t keys_len = json_is(v, JSON_ARRAY) ? field_view_keys(view, keys) : 0;
 
     for (struct json *m = json_first_mut(v); m; m = m->next) {
         const struct field_view below = json_is(v, JSON_ARRAY)
                                             ? field_view_item(view)
                                             : field_view_member(view, m->key, m->key_len);
 
-        if (text && json_is(m, JSON_OBJECT) && !json_get(m, key))
-            json_set(a, m, key, json_parse(a, text, strlen(text), NULL));
-        fill_second_keys(a, &below, m);
+        for (size_t i = 0; i < keys_len; i++)
+            if (json_is(m, JSON_OBJECT) && !json_get(m, keys[i]))
+                json_set(a, m, keys[i], field_view_key_default(a, view, keys[i]));
+        fill_keys(a, &below, m);
     }
 }
 
@@ -268,7 +294,7 @@ static struct json *merge(struct arena *a, const struct kind *k, const struct js
 
     if (!patch)
         return NULL;
-    mark_whole_lists(a, &view, patch);
+    mark_whole(a, &view, patch);
     return patch_by_all_keys(a, k, live, patch, err);
 }
 
@@ -330,7 +356,7 @@ static void write_entry(struct arena *a, const struct apply *apply, struct json 
         entry = json_append(managed, json_new_object(a));
     json_set_string(a, entry, "manager", apply->manager);
     json_set_string(a, entry, "operation", apply->operation);
-    json_set_string(a, entry, "apiVersion", kind_api_version(a, apply->kind));
+    json_set_string(a, entry, "apiVersion", apply->api_version);
     json_set_string(a, entry, "time", time_format(apply->now_ms, now));
     json_set_string(a, entry, "fieldsType", "FieldsV1");
     json_set(a, entry, "fieldsV1", fields);
@@ -338,32 +364,80 @@ static void write_entry(struct arena *a, const struct apply *apply, struct json 
         json_set_string(a, entry, "subresource", apply->subresource);
 }
 
-static struct json *managed_of(struct arena *a, const struct json *live)
+/* The fields of an object from before they were tracked belong to an unknown manager. */
+static void add_first_owner(struct arena *a, const struct apply *apply, const struct json *live,
+                            struct json *managed)
 {
-    const struct json *list = json_at(live, "metadata", "managedFields");
+    struct apply first = *apply;
+    const struct fields_part part = part_of(apply, true);
 
-    return json_is(list, JSON_ARRAY) ? json_clone(a, list) : json_new_array(a);
+    first.manager = "before-first-apply";
+    first.operation = "Update";
+    write_entry(a, &first, managed, fields_of(a, &part, live));
+}
+
+static struct json *managed_of(struct arena *a, const struct apply *apply, const struct json *live)
+{
+    const struct json *v = json_at(live, "metadata", "managedFields");
+    struct json *list = json_is(v, JSON_ARRAY) ? json_clone(a, v)
+                                               : managed_list(a, apply->kind, live);
+
+    if (live && json_len(list) == 0 && !*apply->subresource)
+        add_first_owner(a, apply, live, list);
+    return list;
+}
+
+static bool is_kubectl(const struct apply *apply)
+{
+    return strcmp(apply->manager, "kubectl") == 0 && !*apply->subresource;
+}
+
+/* kubectl must not conflict with itself when moving from client-side to server-side apply: its own
+ * record of what it applied last. */
+static struct json *last_applied(struct arena *a, const struct apply *apply,
+                                 const struct json *live)
+{
+    const char *text = object_annotation(live, LAST_APPLIED);
+
+    return text && is_kubectl(apply) ? json_parse(a, text, strlen(text), NULL) : NULL;
+}
+
+/* Keeps that record true, so that one can go back to client-side apply. */
+static void renew_last_applied(struct arena *a, const struct apply *apply,
+                               const struct json *config, struct json *next)
+{
+    struct json *notes = json_get_mut(json_get_mut(next, "metadata"), "annotations"), *copy;
+    struct buf text = BUF_INIT(FIELDS_TEXT_LIMIT);
+
+    if (!is_kubectl(apply) || !*json_get_string(notes, LAST_APPLIED, ""))
+        return;
+    copy = json_clone(a, config);
+    json_remove(json_get_mut(json_get_mut(copy, "metadata"), "annotations"), LAST_APPLIED);
+    json_write(&text, copy);
+    buf_addc(&text, '\n');
+    if (!text.failed)
+        json_set(a, notes, LAST_APPLIED, json_new_string_len(a, text.data, text.len));
+    buf_release(&text);
 }
 
 int apply_merge(struct arena *a, const struct apply *apply, const struct json *live,
                 const struct json *config, struct json **ret_next, struct json **ret_managed,
                 struct err *err)
 {
-    struct json *managed = managed_of(a, live), *wanted = own_half(a, apply, config);
+    struct json *managed = managed_of(a, apply, live), *wanted = own_half(a, apply, config);
     struct json *is = live ? json_clone(a, live) : json_new_object(a), *next, *fields;
     const struct field_view view = field_view_of_kind(apply->kind);
+    const struct fields_part part = part_of(apply, false);
     const struct json *had;
     int rc;
 
-    fill_second_keys(a, &view, wanted);
-    fields = apply_fields(a, apply->kind, wanted);
+    fill_keys(a, &view, wanted);
+    fields = fields_of(a, &part, wanted);
 
     if (arena_failed(a))
         return err_set(err, ERR_UNAVAILABLE, "out of memory");
-    if (json_len(managed) > MANAGERS_LIMIT)
-        return err_set(err, ERR_BAD_REQUEST, "the object has more than %u field managers",
-                       MANAGERS_LIMIT);
-    rc = check_others(a, apply, fields, wanted, is, managed, err);
+    rc = check_others(a, apply, fields, (struct states){wanted, is, last_applied(a, apply, is)},
+                      managed, apply->force, err);
     if (rc < 0)
         return rc;
     next = merge(a, apply->kind, is, wanted, err);
@@ -374,86 +448,11 @@ int apply_merge(struct arena *a, const struct apply *apply, const struct json *l
     if (!had || !json_equal(had, fields)) /* otherwise its time would make every apply a change */
         write_entry(a, apply, managed, fields);
     drop_empty_entries(managed);
+    if (json_len(managed) > MANAGED_LIMIT)
+        return err_set(err, ERR_BAD_REQUEST, "an object can have at most %u field managers",
+                       MANAGED_LIMIT);
+    renew_last_applied(a, apply, config, next);
     *ret_next = next;
     *ret_managed = managed;
     return arena_failed(a) ? err_set(err, ERR_UNAVAILABLE, "out of memory") : 0;
-}
-
-/* --- other writes --------------------------------------------------------------------------- */
-
-/* Removes from the fields of next those that did not change. */
-static void keep_changed(struct arena *a, struct json *fields, struct json *old, struct json *next)
-{
-    struct json *after;
-
-    for (struct json *node = json_first_mut(fields); node; node = after) {
-        struct json *was = fields_v1_child(a, node->key, old);
-        struct json *is = fields_v1_child(a, node->key, next);
-        bool is_leaf = fields_v1_is_leaf(node);
-
-        after = node->next;
-        if (strcmp(node->key, ".") == 0)
-            continue;
-        if (!is_leaf && was)
-            keep_changed(a, node, was, is);
-        if (is_leaf ? was && json_equal(was, is)
-                    : json_len(node) == 0 || (was && json_len(node) == 1 && json_get(node, ".")))
-            json_remove_item(fields, node);
-    }
-}
-
-/* Fields that are gone, or changed by another manager, no longer belong to this one. */
-static void give_up(struct arena *a, struct json *owned, const struct json *changed,
-                    struct json *next)
-{
-    struct json *after;
-
-    for (struct json *node = json_first_mut(owned); node; node = after) {
-        const struct json *theirs = json_get(changed, node->key);
-        struct json *is = fields_v1_child(a, node->key, next);
-        bool is_leaf = fields_v1_is_leaf(node);
-
-        after = node->next;
-        if (strcmp(node->key, ".") == 0)
-            continue;
-        if (is && !is_leaf)
-            give_up(a, node, theirs, is);
-        if (!is || (is_leaf ? theirs && fields_v1_is_leaf(theirs) : json_len(node) == 0))
-            json_remove_item(owned, node);
-    }
-}
-
-static struct json *own_changes(struct arena *a, const struct apply *update, struct json *managed,
-                                const struct json *changed)
-{
-    const struct json *had = json_get(own_entry(update, managed), "fieldsV1");
-
-    return had ? patch_merge(a, had, changed) : json_clone(a, changed);
-}
-
-struct json *apply_track_update(struct arena *a, const struct apply *update, const struct json *old,
-                                const struct json *next)
-{
-    struct json *managed, *was, *is, *changed, *mine;
-
-    if (json_len(json_at(old, "metadata", "managedFields")) == 0)
-        return NULL;
-    managed = managed_of(a, old);
-    was = json_clone(a, old);
-    is = own_half(a, update, next);
-    changed = is ? apply_fields(a, update->kind, is) : NULL;
-    if (arena_failed(a) || json_len(managed) > MANAGERS_LIMIT)
-        return NULL;
-    keep_changed(a, changed, was, is);
-    for (struct json *e = json_first_mut(managed); e; e = e->next)
-        if (has_fields(e) && !is_own_entry(update, e) && !*json_get_string(e, "subresource", ""))
-            give_up(a, json_get_mut(e, "fieldsV1"), changed, is);
-    if (json_len(changed)) {
-        mine = own_changes(a, update, managed, changed);
-        write_entry(a, update, managed, mine);
-    }
-    drop_empty_entries(managed);
-    return arena_failed(a) || json_equal(managed, json_at(old, "metadata", "managedFields"))
-               ? NULL
-               : managed;
 }

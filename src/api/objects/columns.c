@@ -2,6 +2,7 @@
 #include "api/columns.h"
 
 #include "api/object.h"
+#include "api/quantity.h"
 #include "base/timefmt.h"
 
 #define CELL_LIMIT_BYTES 4096u
@@ -29,7 +30,7 @@ struct json *column_map(struct arena *a, const struct json *map)
     struct json *cell = NULL;
 
     json_each (m, map)
-        buf_addf(&out, "%s%s=%s", out.len ? "," : "", m->key, json_string(m, ""));
+        buf_addf(&out, "%s%s=%s", out.len ? "," : "", m->key, quantity_json_text(a, m));
     if (out.data)
         cell = json_new_string_len(a, out.data, out.len);
     buf_release(&out);

@@ -19,7 +19,7 @@
 struct merger {
     struct arena *arena;
     struct err *err;
-    bool second_keys; /* elements are also told apart by their second key (server-side apply) */
+    bool all_keys; /* elements are told apart by all keys (server-side apply) */
 };
 
 static int merge_object(const struct merger *m, const struct field_view *view, struct json *target,
@@ -89,13 +89,13 @@ struct item {
 struct items {
     struct item *all;
     size_t count;
-    const char *merge_key;  /* NULL: a set of scalars */
-    const char *second_key; /* NULL: the first one suffices */
+    const char *keys[FIELD_VIEW_KEYS];
+    size_t keys_len; /* 0: a set of scalars */
 };
 
 static const struct json *key_of(const struct items *items, const struct json *v)
 {
-    return items->merge_key ? json_get(v, items->merge_key) : v;
+    return items->keys_len ? json_get(v, items->keys[0]) : v;
 }
 
 static void add_item(struct items *items, struct json *value, size_t server)
@@ -105,10 +105,12 @@ static void add_item(struct items *items, struct json *value, size_t server)
             .value = value, .key = key_of(items, value), .server = server, .order = NOWHERE};
 }
 
-static bool same_second_key(const struct items *items, const struct json *a, const struct json *b)
+static bool same_other_keys(const struct items *items, const struct json *a, const struct json *b)
 {
-    return !items->second_key ||
-           json_equal(json_get(a, items->second_key), json_get(b, items->second_key));
+    for (size_t i = 1; i < items->keys_len; i++)
+        if (!json_equal(json_get(a, items->keys[i]), json_get(b, items->keys[i])))
+            return false;
+    return true;
 }
 
 static struct item *find_item(const struct items *items, const struct json *element)
@@ -117,7 +119,7 @@ static struct item *find_item(const struct items *items, const struct json *elem
 
     for (size_t i = 0; i < items->count; i++)
         if (items->all[i].key && json_equal(items->all[i].key, key) &&
-            same_second_key(items, items->all[i].value, element))
+            same_other_keys(items, items->all[i].value, element))
             return &items->all[i];
     return NULL;
 }
@@ -142,14 +144,14 @@ static int merge_element(const struct merger *m, const struct field_view *view, 
     if (json_is_null(key))
         return refuse(m, at,
                       arena_printf(m->arena, "the element has no %s, by which the list is merged",
-                                   items->merge_key ? items->merge_key : "value"));
+                                   items->keys_len ? items->keys[0] : "value"));
     found = find_item(items, element);
     if (json_string_is(json_get(element, "$patch"), "delete")) {
         for (; found; found = find_item(items, element))
             drop_item(items, found);
         return 0;
     }
-    if (!items->merge_key) {
+    if (!items->keys_len) {
         if (!found)
             add_item(items, json_clone(m->arena, element), NOWHERE);
         return 0;
@@ -183,10 +185,10 @@ static int merge_elements(const struct merger *m, const struct field_view *view,
     json_each (element, patch) {
         const struct field_path *here = PATH_INDEX(at, i++);
 
-        if (json_is(element, JSON_OBJECT) != !!items->merge_key || json_is(element, JSON_ARRAY))
+        if (json_is(element, JSON_OBJECT) != (items->keys_len > 0) || json_is(element, JSON_ARRAY))
             rc = refuse(m, here,
-                        items->merge_key ? "the element must be an object"
-                                         : "the element must be a plain value");
+                        items->keys_len ? "the element must be an object"
+                                        : "the element must be a plain value");
         else
             rc = merge_element(m, view, items, element, here);
         if (rc < 0)
@@ -259,11 +261,13 @@ static int merge_list(const struct merger *m, const struct field_view *view, str
                       const struct field_path *at)
 {
     size_t room = json_len(target) + json_len(patch), place = 0;
-    struct items items = {.merge_key = field_view_merge_key(view),
-                          .second_key = m->second_keys ? field_view_second_key(view) : NULL};
+    struct items items = {.keys_len = 0};
     struct json *next;
     int rc;
 
+    items.keys_len = field_view_keys(view, items.keys);
+    if (!m->all_keys)
+        items.keys_len = min_size(items.keys_len, 1);
     if (json_find(patch, "$patch", "replace")) {
         replace_list(m, target, patch);
         return 0;
@@ -359,7 +363,9 @@ static int whole_object(const struct merger *m, struct json *target, const struc
 
 static bool is_merged_list(const struct field_view *view)
 {
-    return field_view_merge_key(view) || field_view_is_set(view);
+    const char *keys[FIELD_VIEW_KEYS];
+
+    return field_view_keys(view, keys) || field_view_is_set(view);
 }
 
 static int merge_member(const struct merger *m, const struct field_view *view, struct json *target,
@@ -451,7 +457,7 @@ struct json *patch_strategic(struct arena *a, const struct kind *k, const struct
 struct json *patch_by_all_keys(struct arena *a, const struct kind *k, const struct json *target,
                                const struct json *patch, struct err *err)
 {
-    const struct merger m = {.arena = a, .err = err, .second_keys = true};
+    const struct merger m = {.arena = a, .err = err, .all_keys = true};
 
     return merge_whole(&m, k, target, patch);
 }

@@ -294,7 +294,7 @@ int object_validate(const struct kind *k, const struct json *object, const struc
     validate_object(k->fields, object_common_fields, object, NULL, e);
     metadata_validate(k, object, old, e);
     if (k->schema)
-        structural_validate(k->schema, object, e);
+        structural_validate(k->schema, object, old, e);
     validate_change(k, object, old, e);
     if (!e->causes)
         return 0;

@@ -33,6 +33,20 @@ static void check_name(const struct json *notebook, struct err *err)
         problem_invalid(err, at, name, "a service is named after it: %s", problem);
 }
 
+static void check_keys(const struct json *notebook, const struct field_path *spec, struct err *err)
+{
+    const struct field_path *at = PATH_MEMBER(PATH_MEMBER(spec, "ssh"), "authorized_keys");
+    size_t n = 0;
+
+    json_each (name, json_at(notebook, "spec", "ssh", "authorized_keys")) {
+        const char *problem = dns_name_problem(json_string(name, ""));
+
+        if (problem)
+            problem_invalid(err, PATH_INDEX(at, n), name, "it names a Secret: %s", problem);
+        n++;
+    }
+}
+
 void notebook_validate(const struct json *notebook, const struct json *old, struct err *err)
 {
     const struct json *pod = json_at(notebook, "spec", "template", "spec");
@@ -42,6 +56,7 @@ void notebook_validate(const struct json *notebook, const struct json *old, stru
     if (!old)
         check_name(notebook, err);
     pod_spec_validate(pod, at, err);
+    check_keys(notebook, &spec, err);
     if (json_len(json_get(pod, "containers")) > 0 && !notebook_container(pod))
         problem_required(err, PATH_MEMBER(at, "containers"), json_get(pod, "containers")->line,
                          "a container named \"" NOTEBOOK_CONTAINER "\", which runs JupyterLab");
@@ -60,6 +75,9 @@ void notebook_warn(const struct json *notebook, void (*say)(void *arg, const cha
     if (!has_claim(json_at(notebook, "spec", "template", "spec")))
         say(arg, "spec.template.spec.volumes: no persistentVolumeClaim: files of this Notebook are "
                  "lost when it is paused or deleted");
+    if (json_bool(json_at(notebook, "spec", "ssh", "enabled"), false) &&
+        json_len(json_at(notebook, "spec", "ssh", "authorized_keys")) == 0)
+        say(arg, "spec.ssh.authorized_keys: no Secret with a public key: nobody can log in");
 }
 
 /* --- Kubeflow's ------------------------------------------------------------------------------- */

@@ -13,6 +13,8 @@
 /* Names are compared pairwise. */
 #define PAIRS_LIMIT 1024u
 #define PORT_NAME_LIMIT 15u
+#define PROBE_PATH_LIMIT_BYTES 8192u
+#define PROBE_HEADERS_LIMIT_BYTES 32768u
 
 static unsigned line_of(const struct json *v)
 {
@@ -268,10 +270,13 @@ static void check_request(const struct json *http, const struct field_path *at, 
 {
     const struct field_path *headers = PATH_MEMBER(at, "httpHeaders");
     const struct json *path = json_get(http, "path");
-    size_t n = 0;
+    size_t n = 0, len = 0, hosts = 0;
 
     if (has_control(text_of(path)))
         problem_invalid(err, PATH_MEMBER(at, "path"), path, "must not contain control characters");
+    if (strlen(text_of(path)) > PROBE_PATH_LIMIT_BYTES)
+        problem_forbidden(err, PATH_MEMBER(at, "path"), path->line, "may have at most %u bytes",
+                          PROBE_PATH_LIMIT_BYTES);
     json_each (h, json_get(http, "httpHeaders")) {
         const struct json *name = json_get(h, "name"), *value = json_get(h, "value");
         const struct field_path *here = PATH_INDEX(headers, n++);
@@ -282,7 +287,14 @@ static void check_request(const struct json *http, const struct field_path *at, 
         if (has_control(text_of(value)))
             problem_invalid(err, PATH_MEMBER(here, "value"), value,
                             "must not contain control characters");
+        hosts += strcasecmp(text_of(name), "Host") == 0;
+        if (hosts == 2)
+            problem_invalid(err, PATH_MEMBER(here, "name"), name, "a request has one Host");
+        len += strlen(text_of(name)) + strlen(text_of(value));
     }
+    if (len > PROBE_HEADERS_LIMIT_BYTES)
+        problem_forbidden(err, headers, line_of(json_get(http, "httpHeaders")),
+                          "may have at most %u bytes in all", PROBE_HEADERS_LIMIT_BYTES);
 }
 
 static void check_handler(const struct json *v, const char *const *handlers,

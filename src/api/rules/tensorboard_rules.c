@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "base/utf8.h"
 
 #define PVC_SCHEME "t9k://pvc/"
 #define MINIO_SCHEME "t9k://minio/"
@@ -21,9 +22,11 @@ static const char *path_problem(const char *path)
         at += len;
         at += strspn(at, "/");
     }
-    for (const char *c = path; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+    for (size_t left = strlen(path), n; left > 0; path += n, left -= n) {
+        n = max_size(utf8_sequence(path, left), 1);
+        if (utf8_is_control(path, n))
             return "must not contain control characters";
+    }
     return NULL;
 }
 

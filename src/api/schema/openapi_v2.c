@@ -1,7 +1,8 @@
 /*
- * openapi_v2.c - /openapi/v2 as protobuf, the only form kubectl accepts.
+ * openapi_v2.c - /openapi/v2: one document for all kinds, and its form as protobuf, the only one
+ * kubectl accepts.
  *
- * schema.c makes the schemas as JSON, and they are encoded here by hand: a message is a sequence of
+ * The document is encoded here by hand: a message is a sequence of
  * (field number, length, bytes), written from the inside out. Field numbers are those of gnostic's
  * OpenAPIv2.proto.
  */
@@ -149,13 +150,13 @@ static void encode_schema(struct buf *out, const struct json *schema)
 /* --- operations ----------------------------------------------------------------------------- */
 
 /* ParametersItem{Parameter{NonBodyParameter{QueryParameterSubSchema}}}, from the inside out. */
-static void encode_query_parameter(struct buf *out, const char *name)
+static void encode_query_parameter(struct buf *out, const struct json *parameter)
 {
     static const unsigned wrappers[] = {3, 2, 1};
     struct buf inner = BUF_INIT(1024);
 
     add_string(&inner, QUERY_IN, "query");
-    add_string(&inner, QUERY_NAME, name);
+    add_string(&inner, QUERY_NAME, json_get_string(parameter, "name", ""));
     add_string(&inner, QUERY_TYPE, "string");
     add_varint(&inner, (uint64_t)QUERY_UNIQUE << 3 | WIRE_VARINT);
     add_varint(&inner, 1);
@@ -182,69 +183,53 @@ static void encode_responses(struct buf *out)
     add_message(out, OP_RESPONSES, &all);
 }
 
-static void encode_path(struct buf *out, struct arena *a, const struct kind *k)
+static void encode_path(struct buf *out, const struct json *path)
 {
     struct buf op = BUF_INIT(4096), item = BUF_INIT(4096), named = BUF_INIT(8192);
-    const struct json action = {
-        .type = JSON_STRING, .u.text = "patch", .len = (uint32_t)strlen("patch")};
-    const char *id = arena_printf(a, "patch%s%s", k->namespaced ? "Namespaced" : "", k->name);
-    const char *path = arena_printf(a, "%s%s/%s%s/%s/{name}", *k->group ? "/apis/" : "/api",
-                                    k->group, k->version,
-                                    k->namespaced ? "/namespaces/{namespace}" : "", k->plural);
+    const struct json *patch = json_get(path, "patch");
 
-    add_string(&op, OP_ID, id ? id : "");
-    encode_query_parameter(&op, "dryRun");
-    encode_query_parameter(&op, "fieldManager");
-    encode_query_parameter(&op, "fieldValidation");
+    add_string(&op, OP_ID, json_get_string(patch, "operationId", ""));
+    json_each (parameter, json_get(patch, "parameters"))
+        encode_query_parameter(&op, parameter);
     encode_responses(&op);
-    add_extension(&op, OP_EXTENSION, "x-kubernetes-action", &action);
-    add_extension(&op, OP_EXTENSION, "x-kubernetes-group-version-kind",
-                  schema_group_version_kind(a, k));
+    json_each (m, patch)
+        if (strncmp(m->key, "x-", 2) == 0)
+            add_extension(&op, OP_EXTENSION, m->key, m);
     add_message(&item, PATH_PATCH, &op);
-    add_string(&named, NAMED_NAME, path ? path : "");
+    add_string(&named, NAMED_NAME, path->key);
     add_message(&named, NAMED_VALUE, &item);
     add_message(out, PATHS_PATH, &named);
 }
 
-static void encode_definition(struct buf *out, struct arena *a, const struct kind *k,
-                              struct json *types)
+void schema_openapi_v2_encode(const struct json *document, struct buf *out)
 {
-    struct json *schema = schema_styled(a, k, SCHEMA_V2, types);
-    const char *name = schema_definition_name(a, k);
-
-    json_append(json_make_array(a, schema, "x-kubernetes-group-version-kind"),
-                schema_group_version_kind(a, k));
-    encode_named_schema(out, DEFINITIONS_SCHEMA, name ? name : "", schema);
-}
-
-static void encode_info(struct buf *out)
-{
+    struct buf paths = BUF_INIT(DOCUMENT_LIMIT_BYTES), definitions = BUF_INIT(DOCUMENT_LIMIT_BYTES);
     struct buf info = BUF_INIT(256);
 
-    add_string(&info, INFO_TITLE, "muster");
-    add_string(&info, INFO_VERSION, "v1.32.0");
+    add_string(out, DOC_SWAGGER, json_get_string(document, "swagger", ""));
+    add_string(&info, INFO_TITLE, json_string(json_at(document, "info", "title"), ""));
+    add_string(&info, INFO_VERSION, json_string(json_at(document, "info", "version"), ""));
     add_message(out, DOC_INFO, &info);
-}
-
-void schema_openapi_v2(const struct kind *const *all, struct buf *out)
-{
-    struct arena a = ARENA_INIT(DOCUMENT_LIMIT_BYTES);
-    struct buf paths = BUF_INIT(DOCUMENT_LIMIT_BYTES), definitions = BUF_INIT(DOCUMENT_LIMIT_BYTES);
-    struct json *types = json_new_object(&a);
-
-    add_string(out, DOC_SWAGGER, "2.0");
-    encode_info(out);
-    for (const struct kind *const *k = all; *k; k++)
-        encode_path(&paths, &a, *k);
-    encode_named_schema(&definitions, DEFINITIONS_SCHEMA, SCHEMA_META_NAME,
-                        schema_of_metadata(&a, SCHEMA_V2));
-    for (const struct kind *const *k = all; *k; k++)
-        encode_definition(&definitions, &a, *k, types);
-    json_each (type, types)
-        encode_named_schema(&definitions, DEFINITIONS_SCHEMA, type->key, type);
+    json_each (path, json_get(document, "paths"))
+        encode_path(&paths, path);
+    json_each (schema, json_get(document, "definitions"))
+        encode_named_schema(&definitions, DEFINITIONS_SCHEMA, schema->key, schema);
     add_message(out, DOC_PATHS, &paths);
     add_message(out, DOC_DEFINITIONS, &definitions);
-    if (arena_failed(&a))
-        out->failed = true;
-    arena_release(&a);
+}
+
+/* --- the document --------------------------------------------------------------------------- */
+
+struct json *schema_openapi_v2(struct arena *a, const struct kind *const *all)
+{
+    struct json *doc = json_new_object(a), *paths, *definitions;
+
+    json_set_string(a, doc, "swagger", "2.0");
+    schema_add_info(a, doc);
+    paths = json_make_object(a, doc, "paths");
+    definitions = json_make_object(a, doc, "definitions");
+    json_set(a, definitions, SCHEMA_META_NAME, schema_of_metadata(a, SCHEMA_V2));
+    for (const struct kind *const *k = all; *k; k++)
+        schema_add_kind(a, paths, definitions, *k, SCHEMA_V2);
+    return doc;
 }

@@ -132,8 +132,9 @@ static void check_type(const struct json *schema, const struct field_path *at, s
 }
 
 static void check_below(const struct json *schema, const struct field_path *at, unsigned depth,
-                        struct err *err)
+                        bool correlatable, struct err *err)
 {
+    bool keyed = json_string_is(json_get(schema, "x-kubernetes-list-type"), "map");
     const struct json *items = json_get(schema, "items");
     const struct json *others = json_get(schema, "additionalProperties");
     const struct field_path *properties = PATH_MEMBER(at, "properties");
@@ -155,12 +156,13 @@ static void check_below(const struct json *schema, const struct field_path *at, 
     if (json_get(schema, "properties") && others && !json_bool(others, false))
         problem_forbidden(err, PATH_MEMBER(at, "additionalProperties"), others->line,
                           "additionalProperties and properties are mutual exclusive");
+    structural_check_rules(schema, at, correlatable, err);
     json_each (p, json_get(schema, "properties"))
-        check_below(p, PATH_KEY(properties, p->key), depth + 1, err);
+        check_below(p, PATH_KEY(properties, p->key), depth + 1, correlatable, err);
     if (items)
-        check_below(items, PATH_MEMBER(at, "items"), depth + 1, err);
+        check_below(items, PATH_MEMBER(at, "items"), depth + 1, correlatable && keyed, err);
     if (json_is(others, JSON_OBJECT))
-        check_below(others, PATH_MEMBER(at, "additionalProperties"), depth + 1, err);
+        check_below(others, PATH_MEMBER(at, "additionalProperties"), depth + 1, correlatable, err);
 }
 
 void structural_check(const struct json *schema, const struct field_path *at, struct err *err)
@@ -169,5 +171,5 @@ void structural_check(const struct json *schema, const struct field_path *at, st
         problem_invalid(err, PATH_MEMBER(at, "type"), json_get(schema, "type"),
                         "must be object at the root");
     else
-        check_below(schema, at, 0, err);
+        check_below(schema, at, 0, true, err);
 }

@@ -4,11 +4,11 @@
  * discarded.
  */
 #include <math.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/pattern.h"
 #include "api/schema/structural.h"
 #include "base/base64.h"
 #include "base/timefmt.h"
@@ -131,60 +131,13 @@ static size_t count_characters(const struct json *v)
     return n;
 }
 
-/* Character classes that POSIX has no letters for. */
-static void add_class(struct buf *out, char c, bool in_brackets)
+static bool matches(const char *pattern, const struct json *v)
 {
-    static const struct {
-        char letter;
-        const char *inside, *outside;
-    } classes[] = {{'d', "0-9", "[0-9]"},
-                   {'w', "A-Za-z0-9_", "[A-Za-z0-9_]"},
-                   {'s', " \t\r\n\f", "[ \t\r\n\f]"},
-                   {'D', "", "[^0-9]"},
-                   {'W', "", "[^A-Za-z0-9_]"},
-                   {'S', "", "[^ \t\r\n\f]"}};
+    struct pattern *p = pattern_new(pattern);
+    size_t start, end;
+    bool ok = !p || pattern_find(p, v->u.text, v->len, 0, &start, &end) > 0;
 
-    for (size_t i = 0; i < ELEMS(classes); i++)
-        if (classes[i].letter == c) {
-            buf_adds(out, in_brackets ? classes[i].inside : classes[i].outside);
-            return;
-        }
-    if (in_brackets)
-        buf_addc(out, c);
-    else
-        buf_addf(out, "\\%c", c);
-}
-
-static void translate(struct buf *out, const char *pattern)
-{
-    bool in_brackets = false;
-
-    for (const char *p = pattern; *p; p++) {
-        if (*p == '\\' && p[1]) {
-            add_class(out, *++p, in_brackets);
-        } else if (strncmp(p, "(?:", 3) == 0 && !in_brackets) {
-            buf_addc(out, '(');
-            p += 2;
-        } else {
-            in_brackets = in_brackets ? *p != ']' : *p == '[';
-            buf_addc(out, *p);
-        }
-    }
-}
-
-static bool matches(const char *pattern, const char *text)
-{
-    struct buf posix = BUF_INIT(STRUCTURAL_PATTERN_LIMIT * 8);
-    regex_t re;
-    bool ok = true;
-
-    if (strlen(pattern) <= STRUCTURAL_PATTERN_LIMIT)
-        translate(&posix, pattern);
-    if (posix.len && !posix.failed && regcomp(&re, posix.data, REG_EXTENDED | REG_NOSUB) == 0) {
-        ok = regexec(&re, text, 0, NULL, 0) == 0;
-        regfree(&re);
-    }
-    buf_release(&posix);
+    pattern_free(p);
     return ok;
 }
 
@@ -216,7 +169,7 @@ static void check_string(const struct json *schema, const struct json *v,
         (void)snprintf(text, sizeof(text), "%lld chars long", (long long)json_int(most, 0));
         should(err, at, v, "be at most ", text);
     }
-    if (*pattern && !matches(pattern, v->u.text))
+    if (*pattern && !matches(pattern, v))
         should(err, at, v, "match ", pattern);
     check_format(schema, v, at, err);
 }
@@ -387,7 +340,10 @@ static void check_value(const struct json *schema, const struct json *v,
     check_combinations(schema, v, at, depth, err);
 }
 
-void structural_validate(const struct json *schema, const struct json *object, struct err *err)
+void structural_validate(const struct json *schema, const struct json *object,
+                         const struct json *old, struct err *err)
 {
     check_value(schema, object, NULL, 0, err);
+    if (!err->causes)
+        structural_test_rules(schema, object, old, err);
 }

@@ -1,13 +1,13 @@
 // JupyterLab itself in Chromium. Tutorial 003 from its first sentence to its last: a Notebook, a Python
 // file written in it, the job made in the console from its YAML, which trains, Done, the files moved;
-// kubectl in the Notebook's terminal, as tutorials 000 to 002 have it; and a daemon that is killed while
-// a kernel runs.
+// and kubectl in the Notebook's terminal, as tutorials 000 to 002 have it.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { JOBS, PODS, ROOT, row, shot, testNoComplaints, within, withConsole } from "./harness.mjs";
+import { openLab } from "./lab.mjs";
 
 const JUPYTER = path.join(ROOT, "build/jupyter/bin");
 process.env.PATH = `${JUPYTER}:${ROOT}/build/bin:${process.env.PATH}`;
@@ -126,18 +126,6 @@ async function holds(name, wanted) {
   }
 }
 
-async function openNotebook(page) {
-  await page.goto("/notebooks");
-  const [lab] = await Promise.all([
-    page.waitForEvent("popup"),
-    page.locator("tbody tr").getByRole("link", { name: "打开" }).click(),
-  ]);
-  // 点击左上角的 +: what was open the last time is open again
-  await lab.locator('[data-jp-item-name="new-launcher"] >> visible=true').first().click();
-  await lab.locator(".jp-LauncherCard >> visible=true").first().waitFor();
-  return lab;
-}
-
 async function terminal(lab) {
   await lab
     .locator('.jp-LauncherCard[data-category="Other"]:visible', {
@@ -171,7 +159,7 @@ test("from the Notebook to the trained model", async () => {
   assert.equal(some.status, 0, String(some.stderr));
 
   // 点击 Other 下的 Python File，复制以下代码，并将其命名为 torch_mnist_trainingjob.py
-  const lab = await openNotebook(page);
+  const lab = await openLab(page);
   await lab
     .locator('.jp-LauncherCard[data-category="Other"]:visible', {
       hasText: "Python File",
@@ -249,7 +237,7 @@ test("from the Notebook to the trained model", async () => {
   for (const one of accuracies) assert.ok(one > 0.4, `accuracy ${one}`); // guessing: 0.1
 
   // kubectl in the Notebook's terminal, as 000 to 002 have it: state, details, events and logs of job and pods
-  const again = await openNotebook(page);
+  const again = await openLab(page);
   const type = await terminal(again);
   let n = 0;
   const typed = async (line, wanted) => {

@@ -5,6 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { axe, shot, testNoComplaints, withConsole } from "./harness.mjs";
+import { openApp } from "./lab.mjs";
 
 const NOTEBOOKS = "/apis/tensorstack.dev/v1beta1/namespaces/default/notebooks";
 
@@ -45,6 +46,10 @@ const shared = withConsole(["--idle-after", "2s"], async (daemon) => {
   const program = path.join(daemon.folder, "bin/jupyter-lab");
   fs.mkdirSync(path.dirname(program));
   fs.writeFileSync(program, LAB, { mode: 0o755 });
+  await daemon.api("POST", "/api/v1/namespaces/default/secrets", {
+    metadata: { name: "my-key" },
+    stringData: { "ssh-publickey": `ssh-ed25519 ${"A".repeat(68)}` },
+  });
 });
 
 test("made, opened, paused, resumed, deleted", async () => {
@@ -58,6 +63,7 @@ test("made, opened, paused, resumed, deleted", async () => {
   await more.fill("datasets:/t9k/mnt");
   await dialog.getByText("每个路径只能用一次").waitFor();
   await more.fill("datasets:/data");
+  await dialog.getByLabel("SSH 公钥").fill("my-key");
   await dialog.getByLabel("CPU 上限").fill("100m");
   await dialog.getByLabel("内存上限").fill("256Mi");
   await dialog.getByRole("button", { name: "创建", exact: true }).click();
@@ -75,19 +81,20 @@ test("made, opened, paused, resumed, deleted", async () => {
       ["datasets", "/data"],
     ],
   );
-  const [popup] = await Promise.all([
-    page.waitForEvent("popup"),
-    row.getByRole("link", { name: "打开" }).click(),
-  ]);
+  const popup = await openApp(page, "/notebooks");
   await popup.waitForFunction(() => document.title === "hello");
   assert.match(new URL(popup.url()).host, /^app-[0-9a-f]{32}\.localhost:/);
   await popup.close();
-  // 状况、事件、日志
+  // 状况、事件、日志；SSH
   await row.getByRole("button", { name: "更多 mnist" }).click();
   await page.getByRole("menuitem", { name: "状况与事件" }).click();
   await page.getByRole("cell", { name: "Ready", exact: true }).waitFor();
   await page.getByText("Notebook/mnist").first().waitFor();
   await page.getByText("Pod/mnist-nb").first().waitFor();
+  const { port } = made.status.ssh;
+  await page.getByText(`ssh -p ${port} t9kuser@127.0.0.1`, { exact: true }).waitFor();
+  const forward = `kubectl -n default port-forward service/managed-notebook-ssh-mnist ${port}`;
+  await page.getByText(forward, { exact: true }).waitFor();
   await page.locator(".tabs").getByRole("link", { name: "日志" }).click();
   await page.getByText("the lab says hello").waitFor();
   await page.getByRole("link", { name: "Notebook", exact: true }).first().click();

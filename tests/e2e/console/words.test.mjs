@@ -189,6 +189,8 @@ test("360 pixels: the tab one is on is in view, and so is the page in the menu",
       const inner = document.querySelector(`${which} [aria-current=page]`).getBoundingClientRect();
       return inner.left >= outer.left && inner.right <= outer.right;
     }, box);
+  await page.locator(".cm-line", { hasText: "metadata:" }).first().waitFor();
+  assert.doesNotMatch(await page.locator(".cm-content").textContent(), /managedFields/);
   await shot(page, "tabs-360");
   // No word is broken in two.
   const high = await page

@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "api/apply_merge.h"
+#include "api/managed.h"
 
 static struct json *json_of(const char *text)
 {
@@ -24,6 +25,7 @@ static void apply_as(struct world *w, const struct kind *k, const char *manager,
 {
     const struct apply how = {.kind = k,
                               .operation = "Apply",
+                              .api_version = "v1",
                               .manager = manager,
                               .subresource = "",
                               .force = force,
@@ -213,7 +215,6 @@ static void strange_managers_do_no_harm(void **state)
         "[{operation: Apply, manager: z, fieldsV1: {'k:': {}, 'v:{': {}, x: {}, 'f:data': 5}}]",
         "[{operation: Apply, manager: m, fieldsV1: {'f:data': {'k:{\"a\":1}': {}, 'i:0': {}}}}]",
         "[{operation: Apply, manager: m, fieldsV1: {'k:[1]': {}, '.': {'.': {}}, 'f:': {}}}]",
-        "{a: b}",
         "[{operation: Apply, manager: z, fieldsV1: {'f:data': {'f:a': {'f:b': {}}}}}]"};
 
     (void)state;
@@ -225,6 +226,311 @@ static void strange_managers_do_no_harm(void **state)
         assert_string_equal(w.error, "");
         assert_string_equal(json_string(json_at(w.object, "data", "a"), ""), "q");
     }
+}
+
+/* --- other writes --------------------------------------------------------------------------- */
+
+static void track(const struct kind *k, const char *manager, const struct json *old,
+                  struct json *next)
+{
+    const struct apply how = {
+        .kind = k, .operation = "Update", .manager = manager, .subresource = "", .now_ms = 1000};
+
+    managed_track(&arena, &how, old, next);
+}
+
+static const char *list_of(const struct kind *k, struct json *object)
+{
+    return as_json(managed_list(&arena, k, object));
+}
+
+/* As it comes out of the store again. */
+static struct json *stored(struct json *object)
+{
+    struct buf text = BUF_INIT(1 << 20);
+    struct json *again = json_clone(&arena, object);
+
+    managed_store(&text, object);
+    assert_false(text.failed);
+    assert_null(text.data ? strpbrk(text.data, "\"\\\n") : NULL);
+    managed_clear(again);
+    again = json_of(as_json(again)); /* nothing of the old values */
+    managed_load(&arena, again, text.data ? text.data : "", text.len);
+    buf_release(&text);
+    return again;
+}
+
+#define LIST_ENTRY(manager, fields)                                                                \
+    "{manager: " manager                                                                           \
+    ", operation: Update, apiVersion: v1, time: '2020-01-01T00:00:00Z', fieldsType: FieldsV1, "    \
+    "fieldsV1: " fields "}"
+
+static void a_list_is_stored_and_read_again(void **state)
+{
+    static const char pod[] =
+        "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: n, uid: u, labels: "
+        "{'(),;|%\"\\': "
+        "x, '': y, .: z}, finalizers: ['a,b'], resourceVersion: '5'}, spec: {containers: [{name: "
+        "'c''(', image: i, args: [x, y], ports: [{containerPort: 80, protocol: TCP}]}, {name: d}], "
+        "tolerations: [{key: k}]}, status: {phase: Running}}";
+    static const char *const lists[] = {
+        "[]", "[" LIST_ENTRY("a", "{'f:spec': {'f:tolerations': {}}}") "]",
+        "[" LIST_ENTRY("\"odd; | % 'name' \\\" \\\\\"",
+                       "{'f:metadata': {'f:labels': {'.': {}, 'f:(),;|%\"\\': {}, 'f:': "
+                       "{}, 'f:.': "
+                       "{}}, 'f:finalizers': {'v:\"a,b\"': {}}}, 'f:spec': "
+                       "{'f:containers': "
+                       "{'k:{\"name\":\"c''(\"}': {'.': {}, 'f:name': {}, 'f:args': {}, "
+                       "'f:ports': "
+                       "{'k:{\"containerPort\":80,\"protocol\":\"TCP\"}': {'.': "
+                       "{}}}}}}}") ", "
+                                   "{manager: '', operation: Apply, apiVersion: v1, "
+                                   "fieldsType: FieldsV1, fieldsV1: "
+                                   "{'f:spec': {'f:containers': {'k:{\"name\":\"d\"}': "
+                                   "{'.': {}, 'f:name': {}}}}}}, "
+                                   "{manager: k, operation: Update, apiVersion: v1, "
+                                   "fieldsType: FieldsV1, fieldsV1: "
+                                   "{'f:status': {'f:phase': {}}}, subresource: "
+                                   "status}]"};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(lists); i++) {
+        struct json *object = json_of(pod);
+
+        assert_true(managed_take(&arena, &kind_pod, object, json_of(lists[i])));
+        assert_string_equal(list_of(&kind_pod, object), as_json(json_of(lists[i])));
+        assert_string_equal(list_of(&kind_pod, stored(object)), as_json(json_of(lists[i])));
+    }
+}
+
+static void owners_survive_changes_by_the_server(void **state)
+{
+    struct json *object = json_of("{metadata: {name: c, finalizers: [a, b]}, data: {x: y}}"), *m;
+
+    (void)state;
+    track(&kind_config_map, "one", NULL, object);
+    m = json_get_mut(object, "metadata");
+    json_set_string(&arena, m, "resourceVersion", "7");
+    json_set_string(&arena, m, "deletionTimestamp", "2020-01-01T00:00:00Z");
+    json_remove_item(json_get_mut(m, "finalizers"), json_first_mut(json_get_mut(m, "finalizers")));
+    assert_string_equal(
+        json_get_string(json_first(managed_list(&arena, &kind_config_map, stored(object))),
+                        "manager", ""),
+        "one");
+    assert_json(
+        json_get(json_first(managed_list(&arena, &kind_config_map, stored(object))), "fieldsV1"),
+        "{\"f:metadata\":{\"f:finalizers\":{\".\":{},\"v:\\\"b\\\"\":{}}},\"f:data\":{\".\":"
+        "{},\"f:x\":{}}}");
+}
+
+static void lists_that_are_none_are_not_taken(void **state)
+{
+    static const char *const bad[] = {
+        "[5]",
+        "[{manager: a}]",
+        "[{manager: a, operation: Delete, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {}}]",
+        "[{manager: a, operation: Apply, fieldsType: FieldsV1, fieldsV1: {}}]",
+        "[{manager: a, operation: Apply, apiVersion: v1, fieldsType: FieldsV2, fieldsV1: {}}]",
+        "[{manager: a, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {x: {}}}]",
+        "[{manager: a, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {'f:x': "
+        "1}}]",
+        "[{manager: a, operation: Apply, apiVersion: v1, time: soon, fieldsType: FieldsV1, "
+        "fieldsV1: {}}]"};
+    /* texts that are none do no harm either */
+    static const char *const texts[] = {
+        "|",      ";;;;;",   "a;A;1;(",     "a;A;1;____________0",
+        "a;A;1;", "a;X;1;0", "a%Z1;A;1;01", "a;A;1;0zzzzzzzzz1",
+        "a;A",    "a|b",     "a;A%00;1;01", "a;A;99999999999999999;01"};
+    struct json *object = json_of("{metadata: {name: c}, data: {x: y}}");
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(bad); i++)
+        if (managed_take(&arena, &kind_config_map, object, json_of(bad[i])))
+            fail_msg("%s", bad[i]);
+    for (size_t i = 0; i < ELEMS(texts); i++) {
+        struct json *copy = json_clone(&arena, object);
+
+        managed_load(&arena, copy, texts[i], strlen(texts[i]));
+        if (!managed_list(&arena, &kind_config_map, copy))
+            fail_msg("%s", texts[i]);
+    }
+}
+
+#define ENTRY(name, fields)                                                                        \
+    "{\"manager\":\"" name                                                                         \
+    "\",\"operation\":\"Update\",\"apiVersion\":\"v1\",\"time\":\"1970-01-01T00:00:01Z\","         \
+    "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":" fields "}"
+
+static void a_new_object_is_its_makers(void **state)
+{
+    struct json *pod = json_of("{apiVersion: v1, kind: Pod, metadata: {name: p, uid: u, labels: "
+                               "{app: x}}, spec: {containers: [{name: c, env: [{name: A, value: "
+                               "b}]}], restartPolicy: Never}, status: {phase: Pending}}");
+
+    (void)state;
+    track(&kind_pod, "kubectl-run", NULL, pod);
+    assert_string_equal(
+        list_of(&kind_pod, stored(pod)),
+        "[" ENTRY("kubectl-run",
+                  "{\"f:metadata\":{\"f:labels\":{\".\":{},\"f:app\":{}}},\"f:spec\":{"
+                  "\"f:containers\":{\"k:{\\\"name\\\":\\\"c\\\"}\":{\".\":{},\"f:name\":{},"
+                  "\"f:env\":{\".\":{},\"k:{\\\"name\\\":\\\"A\\\"}\":{\".\":{},\"f:name\":{},"
+                  "\"f:value\":{}}}}},\"f:restartPolicy\":{}}}") "]");
+}
+
+static void what_changes_changes_hands(void **state)
+{
+    struct json *old = json_of("{metadata: {name: c}, data: {a: x, b: y, c: z}}");
+    struct json *next = json_of("{metadata: {name: c, labels: {l: m}}, data: {d: w, a: q, b: y}}");
+    struct json *same = json_clone(&arena, old), *last = json_of("{metadata: {name: c}}");
+
+    (void)state;
+    track(&kind_config_map, "one", NULL, old);
+    track(&kind_config_map, "two", old, same);
+    assert_string_equal(list_of(&kind_config_map, same), list_of(&kind_config_map, old));
+    track(&kind_config_map, "two", old, next);
+    assert_string_equal(list_of(&kind_config_map, stored(next)),
+                        "[" ENTRY("one", "{\"f:data\":{\".\":{},\"f:b\":{}}}") "," ENTRY(
+                            "two",
+                            "{\"f:metadata\":{\"f:labels\":{\".\":{},\"f:l\":{}}},\"f:data\":{"
+                            "\"f:d\":{},\"f:a\":{}}}") "]");
+    /* what is gone is nobody's */
+    track(&kind_config_map, "three", next, last);
+    assert_string_equal(list_of(&kind_config_map, last), "[]");
+}
+
+static void of_many_writers_the_oldest_become_one(void **state)
+{
+    struct json *object = json_of("{metadata: {name: c}, data: {k0: x}}");
+    const struct json *list;
+    size_t ancient = 0;
+
+    (void)state;
+    track(&kind_config_map, "w0", NULL, object);
+    for (int i = 1; i < 15; i++) {
+        struct json *next = json_clone(&arena, object);
+
+        json_set_string(&arena, json_get_mut(next, "data"), arena_printf(&arena, "k%d", i), "x");
+        track(&kind_config_map, arena_printf(&arena, "w%d", i), object, next);
+        object = stored(next);
+    }
+    list = managed_list(&arena, &kind_config_map, object);
+    json_each (e, list)
+        if (json_string_is(json_get(e, "manager"), "ancient-changes"))
+            ancient = json_len(json_at(e, "fieldsV1", "f:data"));
+    assert_int_equal(json_len(list), 10);
+    assert_int_equal(ancient, 7); /* six keys, and the map itself */
+}
+
+static void so_many_appliers_and_no_more(void **state)
+{
+    struct world w = {.object = json_of("{metadata: {name: c}, data: {first: x}}")};
+
+    (void)state;
+    track(&kind_config_map, "u", NULL, w.object);
+    for (int i = 1; i < 16; i++) {
+        apply_as(&w, &kind_config_map, arena_printf(&arena, "m%d", i), false,
+                 arena_printf(&arena, "{metadata: {name: c}, data: {k%d: x}}", i));
+        assert_string_equal(w.error, "");
+    }
+    apply_as(&w, &kind_config_map, "m16", false, "{metadata: {name: c}, data: {k16: x}}");
+    assert_string_equal(w.error, "BadRequest: an object can have at most 16 field managers");
+    /* another writer finds no room, and takes fields over all the same */
+    assert_true(managed_take(&arena, &kind_config_map, w.object,
+                             json_at(w.object, "metadata", "managedFields")));
+    {
+        struct json *next = json_clone(&arena, w.object);
+
+        json_set_string(&arena, json_get_mut(next, "data"), "k1", "changed");
+        track(&kind_config_map, "v", w.object, next);
+        assert_int_equal(json_len(managed_list(&arena, &kind_config_map, stored(next))), 15);
+    }
+}
+
+/* --- installed kinds ------------------------------------------------------------------------ */
+
+static const struct kind *kind_with(const char *properties)
+{
+    struct kind *k = arena_alloc(&arena, sizeof(*k));
+
+    *k = (struct kind){KIND_NAMES("x.org", "v1", "Thing", "things", "thing"), .custom = true,
+                       .schema = json_of(arena_printf(
+                           &arena,
+                           "{type: object, properties: {spec: {type: object, properties: "
+                           "{%s}}}}",
+                           properties))};
+    return k;
+}
+
+static void lists_of_installed_kinds_are_what_their_schema_says(void **state)
+{
+    const struct kind *k = kind_with(
+        "map: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a, b, c], "
+        "items: {type: object, properties: {a: {type: string}, b: {type: integer, default: 7}}}}, "
+        "set: {type: array, x-kubernetes-list-type: set, items: {type: string}}, "
+        "plain: {type: array, items: {type: object}}, "
+        "whole: {type: object, x-kubernetes-map-type: atomic}");
+    struct world w = {.object = NULL};
+
+    (void)state;
+    apply_as(&w, k, "one", false,
+             "{spec: {map: [{a: x, c: true, v: 1}], set: [p], plain: [{a: x}], whole: {m: 1}}}");
+    apply_as(&w, k, "two", false, "{spec: {map: [{a: x, b: 8, v: 2}], set: [q]}}");
+    assert_string_equal(w.error, "");
+    assert_object(&w, "{spec: {map: [{a: x, c: true, v: 1, b: 7}, {a: x, b: 8, v: 2}], set: [p, "
+                      "q], plain: [{a: x}], whole: {m: 1}}, metadata: {}}");
+    apply_as(&w, k, "two", false, "{spec: {map: [{a: x, c: true, v: 3}]}}");
+    assert_string_equal(w.error, "Conflict: Apply failed with 1 conflict: conflict with \"one\": "
+                                 ".spec.map[a=\"x\",b=7,c=true].v");
+    apply_as(&w, k, "two", false, "{spec: {plain: [{a: y}], whole: {n: 1}}}");
+    assert_string_equal(w.error, "Conflict: Apply failed with 2 conflicts: conflicts with "
+                                 "\"one\":\n- .spec.plain\n- .spec.whole");
+    apply_as(&w, k, "two", true, "{spec: {plain: [{b: y}], whole: {n: 1}}}");
+    assert_object(&w, "{spec: {map: [{a: x, c: true, v: 1, b: 7}], set: [p], plain: [{b: y}], "
+                      "whole: {n: 1}}, metadata: {}}");
+}
+
+static void an_object_from_before_has_an_owner_nobody_knows(void **state)
+{
+    struct world w = {.object = json_of("{metadata: {name: c}, data: {a: x}}")};
+
+    (void)state;
+    apply_as(&w, &kind_config_map, "kubectl", false, "{metadata: {name: c}, data: {a: y}}");
+    assert_string_equal(w.error, "Conflict: Apply failed with 1 conflict: conflict with "
+                                 "\"before-first-apply\" using v1: .data.a");
+}
+
+static void kubectl_is_not_in_its_own_way(void **state)
+{
+    struct world w = {
+        .object = json_of("{metadata: {name: c, annotations: "
+                          "{kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"a\":"
+                          "\"x\",\"b\":\"x\"}}'}}, data: {a: x, b: edited}}")};
+
+    (void)state;
+    track(&kind_config_map, "kubectl-client-side-apply", NULL, w.object);
+    apply_as(&w, &kind_config_map, "kubectl", false, "{metadata: {name: c}, data: {a: z, b: w}}");
+    assert_string_equal(w.error, "Conflict: Apply failed with 2 conflicts: conflicts with "
+                                 "\"kubectl-client-side-apply\" using v1:\n- .data.a\n- .data.b");
+    apply_as(&w, &kind_config_map, "kubectl", false, "{metadata: {name: c}, data: {a: z}}");
+    assert_string_equal(w.error, "");
+    assert_string_equal(json_string(json_at(w.object, "data", "a"), ""), "z");
+}
+
+static void the_record_of_the_client_stays_true(void **state)
+{
+    struct world w = {
+        .object = json_of("{metadata: {name: c, annotations: "
+                          "{kubectl.kubernetes.io/last-applied-configuration: old}}, data: {}}")};
+
+    (void)state;
+    apply_as(&w, &kind_config_map, "other", true, "{metadata: {name: c}, data: {a: w}}");
+    assert_string_equal(
+        object_annotation(w.object, "kubectl.kubernetes.io/last-applied-configuration"), "old");
+    apply_as(&w, &kind_config_map, "kubectl", true, "{metadata: {name: c}, data: {a: w}}");
+    assert_string_equal(
+        object_annotation(w.object, "kubectl.kubernetes.io/last-applied-configuration"),
+        "{\"metadata\":{\"name\":\"c\"},\"data\":{\"a\":\"w\"}}\n");
 }
 
 int main(void)
@@ -241,6 +547,17 @@ int main(void)
         cmocka_unit_test_setup(finalizers_are_added_and_taken_back, reset),
         cmocka_unit_test_setup(status_is_not_the_main_endpoints, reset),
         cmocka_unit_test_setup(strange_managers_do_no_harm, reset),
+        cmocka_unit_test_setup(a_list_is_stored_and_read_again, reset),
+        cmocka_unit_test_setup(owners_survive_changes_by_the_server, reset),
+        cmocka_unit_test_setup(lists_that_are_none_are_not_taken, reset),
+        cmocka_unit_test_setup(a_new_object_is_its_makers, reset),
+        cmocka_unit_test_setup(what_changes_changes_hands, reset),
+        cmocka_unit_test_setup(of_many_writers_the_oldest_become_one, reset),
+        cmocka_unit_test_setup(so_many_appliers_and_no_more, reset),
+        cmocka_unit_test_setup(lists_of_installed_kinds_are_what_their_schema_says, reset),
+        cmocka_unit_test_setup(an_object_from_before_has_an_owner_nobody_knows, reset),
+        cmocka_unit_test_setup(kubectl_is_not_in_its_own_way, reset),
+        cmocka_unit_test_setup(the_record_of_the_client_stays_true, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, reset);

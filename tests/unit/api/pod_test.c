@@ -152,6 +152,10 @@ static void pod_rules(void **state)
          "valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name')\n"
          "1 spec.containers[0].livenessProbe.httpGet.httpHeaders[2].name: Invalid value: "
          "\"content-length\": the request has no body\n"},
+        {C("livenessProbe: {httpGet: {port: 1, httpHeaders: [{name: Host, value: a}, {name: host, "
+           "value: b}]}}"),
+         "1 spec.containers[0].livenessProbe.httpGet.httpHeaders[1].name: Invalid value: \"host\": "
+         "a request has one Host\n"},
         {C("startupProbe: {exec: {}}"),
          "1 spec.containers[0].startupProbe.exec.command: Required value\n"},
         {C("ports: [{containerPort: 1, name: web}, {containerPort: 2, name: web}]"),

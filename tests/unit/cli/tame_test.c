@@ -38,7 +38,7 @@ static void only_what_is_shown_passes(void **state)
         {"\033[2J\033[H", "^[[2J^[[H"},
         {"a\u202etxt.exe\u2066b\u2069", "a\xef\xbf\xbdtxt.exe\xef\xbf\xbd"
                                         "b\xef\xbf\xbd"},
-        {"\u2029\u202f\u2065\u206a", "\u2029\u202f\u2065\u206a"},
+        {"\u2029\u202f\u2065\u206a", "\xef\xbf\xbd\u202f\u2065\u206a"},
         {"\033[31", "^[[31"},
         {"\033[", "^[["},
         {"\033", "^["},

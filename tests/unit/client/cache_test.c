@@ -641,6 +641,30 @@ static void caches_of_the_same_objects_share_their_texts(void **state)
     assert_int_equal(shrunk_count(), before);
 }
 
+/* Nobody asks for the objects of what runs for days without a change. */
+static void objects_that_nobody_asks_for_do_not_stay_ready(void **state)
+{
+    size_t before = shrunk_count();
+    struct fixture f;
+
+    (void)state;
+    set_up_with(&f, 3);
+    list_and_watch(&f, LIST("7", POD("a", "ua", "3") "," POD("b", "ub", "5")));
+    fake_clock_settle(&f.clock);
+    assert_int_equal(shrunk_count(), before);
+    for (int minute = 0; minute < 3; minute++) {
+        assert_string_equal(object_uid(cache_get(f.cache, "d", "a")), "ua");
+        fake_clock_advance(&f.clock, 60 * 1000);
+        assert_int_equal(shrunk_count() - before, 1); /* b */
+    }
+    assert_string_equal(object_uid(cache_get(f.cache, "d", "b")), "ub");
+    fake_clock_advance(&f.clock, 120 * 1000);
+    assert_int_equal(shrunk_count() - before, 2);
+    assert_string_equal(object_uid(cache_get(f.cache, "d", "a")), "ua");
+    tear_down(&f);
+    assert_int_equal(shrunk_count(), before);
+}
+
 static void freed_with_a_call_under_way(void **state)
 {
     struct fixture f;
@@ -682,6 +706,7 @@ int main(void)
         cmocka_unit_test(objects_that_are_not_ready_are_read_all_the_same),
         cmocka_unit_test(objects_that_are_not_ready_change_and_go),
         cmocka_unit_test(caches_of_the_same_objects_share_their_texts),
+        cmocka_unit_test(objects_that_nobody_asks_for_do_not_stay_ready),
         cmocka_unit_test(freed_with_a_call_under_way),
     };
 

@@ -207,15 +207,31 @@ static void most_jobs_need_only_their_own_lease(void **state)
         &a, "{'metadata':{'uid':'u'},'status':{'phase':'Running','masterPort':20007}}");
     const struct json *over = parse(&a, "{'metadata':{'uid':'u'},'status':{'phase':'Failed'}}");
     const struct json *done = parse(&a, "{'metadata':{'uid':'u'},'status':{'phase':'Succeeded'}}");
+    const struct json *two = parse(&a, "{'metadata':{'uid':'u'},'spec':{'ssh':{'enabled':true}},"
+                                       "'status':{'port':20007,'ssh':{'port':20008}}}");
+    const struct json *const none[PORTS_OF_JOB] = {NULL};
+    const struct json *const others[PORTS_OF_JOB] = {
+        port_lease_new(&a, NULL, 20007, "ns", "b", "other")};
+    const struct json *const own[PORTS_OF_JOB] = {port_lease_new(&a, NULL, 20007, "ns", "a", "u")};
+    const struct json *const both[PORTS_OF_JOB] = {own[0],
+                                                   port_lease_new(&a, NULL, 20008, "ns", "a", "u")};
+    const char *names[PORTS_OF_JOB];
 
     (void)state;
-    assert_null(port_lease_name(&a, fresh));
-    assert_string_equal(port_lease_name(&a, runs), "master-port-20007");
-    assert_false(port_lease_suffices(fresh, NULL));
-    assert_false(port_lease_suffices(runs, NULL));
-    assert_false(port_lease_suffices(runs, port_lease_new(&a, NULL, 20007, "ns", "b", "other")));
-    assert_true(port_lease_suffices(runs, port_lease_new(&a, NULL, 20007, "ns", "a", "u")));
-    assert_true(port_lease_suffices(over, NULL) && port_lease_suffices(done, NULL));
+    port_lease_names(&a, fresh, names);
+    assert_null(names[0]);
+    port_lease_names(&a, runs, names);
+    assert_string_equal(names[0], "master-port-20007");
+    assert_null(names[1]);
+    assert_false(port_leases_suffice(fresh, none));
+    assert_false(port_leases_suffice(runs, none));
+    assert_false(port_leases_suffice(runs, others));
+    assert_true(port_leases_suffice(runs, own));
+    assert_true(port_leases_suffice(over, none) && port_leases_suffice(done, none));
+    port_lease_names(&a, two, names);
+    assert_string_equal(names[1], "master-port-20008");
+    assert_false(port_leases_suffice(two, own));
+    assert_true(port_leases_suffice(two, both));
     arena_release(&a);
 }
 

@@ -1610,6 +1610,34 @@ static void a_preempted_job_says_at_once_who_takes_its_room(void **state)
     world_release(&w);
 }
 
+/* Before its pods are there again. */
+static void a_preempted_job_says_its_place_in_line(void **state)
+{
+    const struct json *group;
+    struct json *o, *status;
+    struct world w;
+
+    (void)state;
+    start(&w, 1, "Never", "");
+    set_group_condition(&w, "Preempted", "its room was taken by job \"x\"");
+    group = world_now(&w, WORLD_GROUPS)->items[0];
+    o = world_edit(&w, group);
+    status = json_make_object(&w.arena, o, "status");
+    json_set_string(&w.arena, status, "reason", "Preempted");
+    json_set_string(&w.arena, status, "message", "waiting again: number 2 in line");
+    json_set_int(&w.arena, status, "place", 2);
+    world_change(&w, WORLD_GROUPS, group, o);
+    world_delete(&w, WORLD_PODS, world_pod(&w, "worker", 0));
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Pending");
+    assert_string_equal(json_string(json_at(world_job(&w), "status", "reason"), ""), "Preempted");
+    assert_string_equal(json_string(json_at(world_job(&w), "status", "message"), ""),
+                        "waiting again: number 2 in line");
+    assert_int_equal(json_int(json_at(world_job(&w), "status", "place"), 0), 2);
+    assert_string_equal(world_event_text(&w, "Preempted"), "its room was taken by job \"x\"");
+    world_release(&w);
+}
+
 static void a_paused_job_does_not_follow_the_ports_of_others(void **state)
 {
     struct plan plan;
@@ -2138,6 +2166,7 @@ int main(void)
         cmocka_unit_test(the_deadline_stops_while_paused),
         cmocka_unit_test(the_deadline_stops_while_preempted),
         cmocka_unit_test(a_preempted_job_says_at_once_who_takes_its_room),
+        cmocka_unit_test(a_preempted_job_says_its_place_in_line),
         cmocka_unit_test(a_paused_job_does_not_follow_the_ports_of_others),
         cmocka_unit_test(scaling_touches_no_survivor),
         cmocka_unit_test(a_replica_taken_back_has_a_newer_attempt_than_its_old_pod),

@@ -1418,7 +1418,8 @@ static void preemption_as_the_facts_have_it(void **state)
     assert_true(object_is_deleting(cluster_get(&c, PODS, "a3-0")));
     assert_string_equal(reason_of(&c, "a3"), "Preempted");
     assert_string_equal(message_of(&c, "a3"),
-                        "its room was taken by job \"new\" of queue \"D\" (priority 2)");
+                        "waiting again: number 2 in line; 1 of its own pods is still "
+                        "stopping; its room was taken by job \"new\" of queue \"D\" (priority 2)");
     settle(&c);
     assert_int_equal(c.deletes, 1);  /* evicted once */
     set_phase(&c, "a3-0", "Failed"); /* stopped, and there still */
@@ -1528,7 +1529,8 @@ static void who_waits_behind_a_claim_is_told_which_pods_stop(void **state)
     add_job(&c, "small", "default", 1, 1, 2, "");
     assert_int_equal(settle(&c), 0);
     assert_string_equal(message_of(&c, "small"),
-                        "waiting for 1 pod of job \"victim\" to stop; number 2 in line");
+                        "waiting for 1 pod of job \"victim\" to stop; number 3 in line");
+    assert_int_equal(place_of(&c, "victim"), 2);
     cluster_release(&c);
 }
 
@@ -1578,9 +1580,174 @@ static void who_was_preempted_waits_for_its_own_pods(void **state)
     assert_int_equal(settle(&c), 0);
     assert_string_equal(reason_of(&c, "victim"), "Preempted");
     assert_string_equal(told(&c, "victim-0"),
-                        "waiting for 1 of its own pods to stop; its room was taken by job "
-                        "\"taker\" of queue \"high\" (priority 2)");
+                        "waiting again: number 2 in line; 1 of its own pods is still "
+                        "stopping; its room was taken by job \"taker\" of queue \"high\" (priority "
+                        "2)");
     cluster_release(&c);
+}
+
+/* What is left when the taker has its room is the victim's, although no pod of it exists; younger
+ * ones, and lower queues, wait. */
+static void who_was_preempted_keeps_its_place_while_it_has_no_pods(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 100, 0);
+    add_queue(&c, "low", "");
+    add_queue(&c, "mid", "'priority':1");
+    add_queue(&c, "high", "'priority':2");
+    add_job(&c, "victim", "mid", 9, 2, 2, "");
+    assert_int_equal(settle(&c), 2);
+    add_job(&c, "younger", "mid", 5, 1, 2, "");
+    add_job(&c, "lower", "low", 8, 1, 1, "");
+    add_job(&c, "taker", "high", 4, 1, 1, "");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 2);
+    assert_int_equal(place_of(&c, "victim"), 2);
+    cluster_remove(&c, PODS, "victim-1");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "taker-0"), "n");
+    assert_int_equal(place_of(&c, "victim"), 1);
+    cluster_remove(&c, PODS, "victim-0"); /* 3 of 4 CPU are free, and it needs all 4 */
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(reason_of(&c, "victim"), "Preempted");
+    assert_string_equal(message_of(&c, "victim"),
+                        "waiting again: number 1 in line; 2 of its pods are not created "
+                        "yet; its room was taken by job \"taker\" of queue \"high\" (priority 2)");
+    assert_string_equal(message_of(&c, "younger"),
+                        "waiting for its turn: number 2 in line behind job \"victim\"");
+    set_phase(&c, "taker-0", "Succeeded");
+    set_spec(&c, GROUPS, "taker", "members", "0"); /* now it fits, and still has no pods */
+    assert_int_equal(settle(&c), 0);
+    ledger_free(c.ledger); /* whoever schedules now reads it in the status */
+    c.ledger = cluster_ledger(&c);
+    assert_int_equal(settle(&c), 0);
+    add_pod(&c, "victim", "victim-0", 1, 2, "{'cpu':'2'}");
+    assert_int_equal(settle(&c), 0);
+    add_pod(&c, "victim", "victim-1", 1, 2, "{'cpu':'2'}");
+    assert_int_equal(settle(&c), 2);
+    assert_null(json_at(cluster_get(&c, GROUPS, "victim"), "status", "awaited"));
+    cluster_release(&c);
+}
+
+/* As those it was evicted from: where it may not run others may. */
+static void who_was_preempted_waits_for_nodes_it_may_use(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "a", 2, 100, 0);
+    add_node(&c, "b", 2, 100, 0);
+    add_queue(&c, "high", "'priority':2");
+    add_job(&c, "victim", "default", 9, 1, 2, "");
+    set_spec(&c, PODS, "victim-0", "nodeSelector", "{'disk':'a'}");
+    add_job(&c, "other", "default", 8, 1, 2, "");
+    assert_int_equal(settle(&c), 2);
+    add_job(&c, "taker", "high", 5, 1, 2, "");
+    set_spec(&c, PODS, "taker-0", "nodeSelector", "{'disk':'a'}");
+    add_job(&c, "younger", "default", 1, 1, 2, "");
+    assert_int_equal(settle(&c), 0);
+    assert_true(object_is_deleting(cluster_get(&c, PODS, "victim-0")));
+    cluster_remove(&c, PODS, "victim-0");
+    assert_int_equal(settle(&c), 1);
+    set_phase(&c, "other-0", "Succeeded");
+    set_spec(&c, GROUPS, "other", "members", "0");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "younger-0"), "b");
+    cluster_release(&c);
+}
+
+/* Nor does it lose its place to another queue for the pods it is losing. */
+static void what_the_preempted_loses_is_not_counted_against_it(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 6, 100, 0);
+    add_queue(&c, "q1", "'priority':1,'quota':{'requests':{'cpu':'4'}}");
+    add_queue(&c, "q2", "'priority':1");
+    add_queue(&c, "high", "'priority':2");
+    add_job(&c, "victim", "q1", 9, 1, 4, "");
+    assert_int_equal(settle(&c), 1);
+    add_job(&c, "taker", "high", 5, 1, 4, "");
+    assert_int_equal(settle(&c), 0);
+    add_job(&c, "younger", "q2", 1, 1, 5, "");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(place_of(&c, "taker"), 1);
+    assert_int_equal(place_of(&c, "victim"), 2);
+    assert_int_equal(place_of(&c, "younger"), 3);
+    cluster_release(&c);
+}
+
+/* A paused job wants no pods, and one that is told its pods itself gets no others. */
+static void who_was_preempted_and_wants_no_pods_is_in_no_line(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 2, 100, 0);
+    add_queue(&c, "high", "'priority':2");
+    add_job(&c, "victim", "default", 9, 1, 2, "");
+    assert_int_equal(settle(&c), 1);
+    add_job(&c, "taker", "high", 5, 1, 2, "");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(place_of(&c, "victim"), 2);
+    set_spec(&c, GROUPS, "victim", "members", "0");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(place_of(&c, "victim"), 0);
+    cluster_remove(&c, PODS, "victim-0");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(
+        json_string(json_at(cluster_get(&c, GROUPS, "victim"), "status", "phase"), ""), "Paused");
+    cluster_release(&c);
+}
+
+/* The scheduler dies when it has written the preemption and stopped one pod; then the taker goes.
+ */
+static void a_preemption_is_called_off_when_its_taker_is_gone(void **state)
+{
+    for (int again = 0; again < 2; again++) {
+        struct cluster c;
+        struct plan plan;
+
+        (void)state;
+        cluster_init(&c);
+        add_namespace(&c);
+        add_node(&c, "n", 2, 100, 0);
+        add_queue(&c, "high", "'priority':2");
+        add_job(&c, "victim", "default", 9, 2, 1, "");
+        assert_int_equal(settle(&c), 2);
+        add_job(&c, "taker", "high", 5, 1, 2, "");
+        look(&c, &plan);
+        for (const struct plan_step *s = plan.first; s; s = s->next)
+            if (s->op != PLAN_EVICT || strcmp(s->name, "victim-0") == 0)
+                cluster_apply(&c, s);
+        assert_int_equal(c.deletes, 1);
+        assert_string_equal(reason_of(&c, "victim"), "Preempted");
+        cluster_remove(&c, PODS, "taker-0");
+        cluster_remove(&c, GROUPS, "taker");
+        if (again) {
+            ledger_free(c.ledger);
+            c.ledger = cluster_ledger(&c);
+        }
+        assert_int_equal(settle(&c), 0);
+        assert_int_equal(c.deletes, 1);
+        assert_false(object_is_deleting(cluster_get(&c, PODS, "victim-1")));
+        assert_null(object_condition(cluster_get(&c, GROUPS, "victim"), "Preempted"));
+        cluster_remove(&c, PODS, "victim-0");
+        add_pod(&c, "victim", "victim-0", 1, 2, "{'cpu':'1'}");
+        assert_int_equal(settle(&c), 1);
+        cluster_release(&c);
+    }
 }
 
 /* Half of it runs, for nothing, and those before it in line wait for its end. */
@@ -2063,8 +2230,9 @@ static void expect_the_second_gives_way(struct cluster *c)
     assert_int_equal(c->deletes, 2);
     assert_string_equal(reason_of(c, "b"), "Preempted");
     assert_string_equal(message_of(c, "b"),
-                        "waiting for 2 of its own pods to stop; it was stopped: it lacks members, "
-                        "as does job \"a\" of queue \"q\", which goes on in its place");
+                        "waiting again: number 2 in line; 2 of its own pods are still "
+                        "stopping; it was stopped: it lacks members, as does job \"a\" of queue "
+                        "\"q\", which goes on in its place");
     for (int i = 0; i < 4; i++) {
         const char *pod = arena_printf(&c->arena, "b-%d", i);
 
@@ -3639,6 +3807,11 @@ int main(void)
         cmocka_unit_test(who_waits_behind_a_claim_is_told_which_pods_stop),
         cmocka_unit_test(which_pods_stop_is_told_anew_however_far_behind),
         cmocka_unit_test(who_was_preempted_waits_for_its_own_pods),
+        cmocka_unit_test(who_was_preempted_keeps_its_place_while_it_has_no_pods),
+        cmocka_unit_test(who_was_preempted_waits_for_nodes_it_may_use),
+        cmocka_unit_test(what_the_preempted_loses_is_not_counted_against_it),
+        cmocka_unit_test(who_was_preempted_and_wants_no_pods_is_in_no_line),
+        cmocka_unit_test(a_preemption_is_called_off_when_its_taker_is_gone),
         cmocka_unit_test(a_broken_gang_gets_what_it_misses_first),
         cmocka_unit_test(a_class_that_never_preempts_waits),
         cmocka_unit_test(a_broken_gang_claims_room_for_all_it_misses),

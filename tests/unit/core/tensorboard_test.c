@@ -689,13 +689,15 @@ static void an_ended_job_gets_none(void **state)
 static void a_ports_lease_is_told_from_others(void **state)
 {
     struct arena a = ARENA_INIT(1 << 20);
+    const struct json *const none[PORTS_OF_JOB] = {NULL};
+    const char *names[PORTS_OF_JOB];
 
     (void)state;
-    assert_string_equal(port_lease_name(&a, parse(&a, "{'status':{'port':20001}}")),
-                        "master-port-20001");
+    port_lease_names(&a, parse(&a, "{'status':{'port':20001}}"), names);
+    assert_string_equal(names[0], "master-port-20001");
     assert_false(
-        port_lease_suffices(parse(&a, "{'status':{'port':20001,'phase':'Failed'}}"), NULL));
-    assert_true(port_lease_suffices(parse(&a, "{'status':{'phase':'Failed'}}"), NULL));
+        port_leases_suffice(parse(&a, "{'status':{'port':20001,'phase':'Failed'}}"), none));
+    assert_true(port_leases_suffice(parse(&a, "{'status':{'phase':'Failed'}}"), none));
     arena_release(&a);
 }
 

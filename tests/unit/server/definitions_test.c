@@ -95,6 +95,233 @@ static void objects_are_defaulted_pruned_and_checked(void **state)
     }
 }
 
+#define LIMITS "/apis/x.org/v1/namespaces/default/limits"
+#define RULED(spec)                                                                                \
+    "{\"metadata\":{\"name\":\"limits.x.org\"},\"spec\":{\"group\":\"x.org\",\"scope\":"           \
+    "\"Namespaced\",\"names\":{\"plural\":\"limits\",\"kind\":\"Limit\"},\"versions\":[{\"name\":" \
+    "\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":"           \
+    "\"object\","                                                                                  \
+    "\"properties\":{\"spec\":{\"type\":\"object\"," spec "}}}}}]}}"
+#define LIMIT(spec) "{\"metadata\":{\"name\":\"l\"},\"spec\":" spec "}"
+
+static const char ruled[] = RULED(
+    "\"x-kubernetes-validations\":[{\"rule\":\"self.min <= self.max\",\"messageExpression\":\"'min "
+    "' + string(self.min) + ' is more than "
+    "max'\",\"fieldPath\":\".min\"},{\"rule\":\"!has(self.old)"
+    "\",\"message\":\"old is gone\",\"reason\":\"FieldValueForbidden\",\"fieldPath\":\".old\"},{"
+    "\"rule\":\"!has(oldSelf.class) || self.class == oldSelf.class\",\"message\":\"class stays\"}],"
+    "\"properties\":{\"min\":{\"type\":\"integer\"},\"max\":{\"type\":\"integer\"},\"old\":{"
+    "\"type\":\"string\"},\"class\":{\"type\":\"string\"},\"list\":{\"type\":\"array\","
+    "\"x-kubernetes-list-type\":\"map\",\"x-kubernetes-list-map-keys\":[\"name\"],\"items\":{"
+    "\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},\"v\":{\"type\":"
+    "\"integer\","
+    "\"x-kubernetes-validations\":[{\"rule\":\"self >= oldSelf\"}]}}}}}");
+
+static void rules_of_installed_kinds_are_run(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "POST", CRDS, ruled, 201);
+    assert_says(expect(f, "POST", LIMITS, LIMIT("{\"min\":3,\"max\":2}"), 422), "Invalid",
+                "Limit.x.org \"l\" is invalid: spec.min: Invalid value: \"object\": min 3 is more "
+                "than max");
+    assert_says(expect(f, "POST", LIMITS, LIMIT("{\"min\":1,\"max\":2,\"old\":\"x\"}"), 422),
+                "Invalid", "spec.old: Forbidden: old is gone");
+    assert_says(expect(f, "POST", LIMITS, LIMIT("{\"min\":1}"), 422), "Invalid",
+                "rule evaluation error: no such key: max");
+    expect(f, "POST", LIMITS,
+           LIMIT("{\"min\":1,\"max\":2,\"class\":\"a\",\"list\":[{\"name\":\"x\",\"v\":5}]}"), 201);
+    assert_says(expect(f, "PATCH", LIMITS "/l", "{\"spec\":{\"class\":\"b\"}}", 422), "Invalid",
+                "spec: Invalid value: \"object\": class stays");
+    expect(f, "PATCH", LIMITS "/l",
+           "{\"spec\":{\"list\":[{\"name\":\"y\",\"v\":1},{\"name\":\"x\",\"v\":6}]}}", 200);
+    assert_says(
+        expect(f, "PATCH", LIMITS "/l", "{\"spec\":{\"list\":[{\"name\":\"x\",\"v\":2}]}}", 422),
+        "Invalid", "spec.list[0].v: Invalid value: \"integer\": failed rule: self >= oldSelf");
+}
+
+/* A rule that comes later does not hold up what it is not about. */
+static void what_did_not_change_is_not_judged_again(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "POST", CRDS,
+           RULED("\"properties\":{\"min\":{\"type\":\"integer\"},\"max\":{\"type\":\"integer\"}}"),
+           201);
+    expect(f, "POST", LIMITS, LIMIT("{\"min\":3,\"max\":2}"), 201);
+    expect(f, "PATCH", CRDS "/limits.x.org",
+           "{\"spec\":{\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
+           "\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"spec\":{\"type\":\"object\","
+           "\"x-kubernetes-validations\":[{\"rule\":\"self.min <= self.max\"}],\"properties\":{"
+           "\"min\":{\"type\":\"integer\"},\"max\":{\"type\":\"integer\"}}}}}}}]}}",
+           200);
+    expect(f, "PATCH", LIMITS "/l", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", 200);
+    assert_says(expect(f, "PATCH", LIMITS "/l", "{\"spec\":{\"min\":4}}", 422), "Invalid",
+                "failed rule: self.min <= self.max");
+    expect(f, "PATCH", LIMITS "/l", "{\"spec\":{\"min\":1}}", 200);
+}
+
+static void rules_that_cannot_be_run_are_refused(void **state)
+{
+    static const struct {
+        const char *rule, *says;
+    } bad[] = {
+        {"{\"rule\":\"self.nothing == 1\"}",
+         "compilation failed: ERROR: undefined field 'nothing'"},
+        {"{\"rule\":\"self.min.frobnicate()\"}",
+         "compilation failed: ERROR: undeclared reference to 'frobnicate'"},
+        {"{\"rule\":\"self.min <\"}", "compilation failed: ERROR: at 11: "},
+        {"{\"rule\":\"\"}", "rule: Required value"},
+        {"{\"rule\":\"true\",\"messageExpression\":\"nobody\"}",
+         "messageExpression: Invalid value: \"nobody\": compilation failed"},
+        {"{\"rule\":\"true\",\"fieldPath\":\".nothing\"}", "fieldPath must be a valid path"},
+        {"{\"rule\":\"true\",\"reason\":\"Because\"}", "reason: Unsupported value: \"Because\""},
+        {"{\"rule\":\"true\",\"optionalOldSelf\":true}", "may not be set if oldSelf is not used"},
+    };
+    struct fixture *f = *state;
+    char body[2048];
+
+    for (size_t i = 0; i < ELEMS(bad); i++) {
+        (void)snprintf(body, sizeof(body),
+                       RULED("\"x-kubernetes-validations\":[%s],\"properties\":{\"min\":{\"type\":"
+                             "\"integer\"}}"),
+                       bad[i].rule);
+        assert_says(expect(f, "POST", CRDS, body, 422), "Invalid", bad[i].says);
+    }
+    assert_says(expect(f, "POST", CRDS,
+                       RULED("\"properties\":{\"list\":{\"type\":\"array\",\"items\":{\"type\":"
+                             "\"integer\",\"x-kubernetes-validations\":[{\"rule\":\"self > "
+                             "oldSelf\"}]}}}"),
+                       422),
+                "Invalid", "oldSelf cannot be used on the uncorrelatable portion of the schema");
+}
+
+#define POLICIES "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+#define BINDINGS "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+#define POLICY(name, more)                                                                         \
+    "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"matchConstraints\":{\"resourceRules\":[{"   \
+    "\"apiGroups\":[\"\"],\"apiVersions\":[\"v1\"],\"operations\":[\"*\"],\"resources\":["         \
+    "\"configmaps\"]}]}," more "}}"
+#define BINDING(name, policy, more)                                                                \
+    "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"policyName\":\"" policy "\"," more "}}"
+#define MAP(name, data) "{\"metadata\":{\"name\":\"" name "\"},\"data\":" data "}"
+
+static void policies_are_asked_before_a_write(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    expect(
+        f, "POST", POLICIES,
+        POLICY("small",
+               "\"variables\":[{\"name\":\"n\",\"expression\":\"size(object.data)\"}],"
+               "\"matchConditions\":[{\"name\":\"made\",\"expression\":\"request.operation != "
+               "'DELETE'\"}],\"validations\":[{\"expression\":\"variables.n <= 1\","
+               "\"messageExpression\":\"'at most one, not ' + string(variables.n)\"},{"
+               "\"expression\":\"oldObject == null || object.data == oldObject.data\",\"message\":"
+               "\"data stays\",\"reason\":\"Forbidden\"}]"),
+        201);
+    expect(f, "POST", CONFIG_MAPS, MAP("before", "{\"a\":\"1\",\"b\":\"2\"}"), 201);
+    expect(f, "POST", BINDINGS, BINDING("b", "small", "\"validationActions\":[\"Deny\"]"), 201);
+    a = expect(f, "POST", CONFIG_MAPS, MAP("many", "{\"a\":\"1\",\"b\":\"2\"}"), 422);
+    assert_says(a, "Invalid",
+                "configmaps \"many\" is forbidden: ValidatingAdmissionPolicy 'small' with binding "
+                "'b' denied request: at most one, not 2");
+    expect(f, "POST", CONFIG_MAPS "?dryRun=All", MAP("many", "{\"a\":\"1\",\"b\":\"2\"}"), 422);
+    expect(f, "POST", CONFIG_MAPS, MAP("one", "{\"a\":\"1\"}"), 201);
+    assert_says(expect(f, "PATCH", CONFIG_MAPS "/one", "{\"data\":{\"a\":\"2\"}}", 403),
+                "Forbidden", "denied request: data stays");
+    expect(f, "PATCH", CONFIG_MAPS "/one", "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}", 200);
+    expect(f, "DELETE", CONFIG_MAPS "/one", NULL, 200);
+    /* of what has no data the expression fails, and that counts */
+    assert_says(expect(f, "POST", CONFIG_MAPS, "{\"metadata\":{\"name\":\"none\"}}", 422),
+                "Invalid", "expression 'variables.n <= 1' resulted in error: no such key: n");
+    expect(f, "PATCH", POLICIES "/small", "{\"spec\":{\"failurePolicy\":\"Ignore\"}}", 200);
+    expect(f, "POST", CONFIG_MAPS, "{\"metadata\":{\"name\":\"none\"}}", 201);
+    /* a warning instead */
+    expect(f, "PATCH", BINDINGS "/b", "{\"spec\":{\"validationActions\":[\"Warn\"]}}", 200);
+    expect(f, "POST", CONFIG_MAPS, MAP("many", "{\"a\":\"1\",\"b\":\"2\"}"), 201);
+    expect(f, "DELETE", BINDINGS "/b", NULL, 200);
+}
+
+static void policies_match_by_selectors_names_and_params(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "POST", CONFIG_MAPS, MAP("limits", "{\"most\":\"1\"}"), 201);
+    expect(f, "POST", POLICIES,
+           POLICY("p", "\"paramKind\":{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\"},"
+                       "\"validations\":[{\"expression\":\"request.operation == 'DELETE' || "
+                       "size(object.data) <= int(params.data.most)\"}]"),
+           201);
+    expect(
+        f, "POST", BINDINGS,
+        BINDING("b", "p",
+                "\"validationActions\":[\"Deny\"],\"paramRef\":{\"name\":\"limits\","
+                "\"parameterNotFoundAction\":\"Deny\"},\"matchResources\":{\"objectSelector\":{"
+                "\"matchLabels\":{\"strict\":\"yes\"}},\"excludeResourceRules\":[{\"apiGroups\":["
+                "\"*\"],\"apiVersions\":[\"*\"],\"operations\":[\"*\"],\"resources\":[\"*\"],"
+                "\"resourceNames\":[\"free\"]}]}"),
+        201);
+    expect(f, "POST", CONFIG_MAPS, MAP("other", "{\"a\":\"1\",\"b\":\"2\"}"), 201);
+#define STRICT(name, data)                                                                         \
+    "{\"metadata\":{\"name\":\"" name "\",\"labels\":{\"strict\":\"yes\"}},\"data\":" data "}"
+    expect(f, "POST", CONFIG_MAPS, STRICT("free", "{\"a\":\"1\",\"b\":\"2\"}"), 201);
+    assert_says(expect(f, "POST", CONFIG_MAPS, STRICT("s", "{\"a\":\"1\",\"b\":\"2\"}"), 422),
+                "Invalid", "failed expression: request.operation == 'DELETE'");
+    expect(f, "POST", CONFIG_MAPS, STRICT("s", "{\"a\":\"1\"}"), 201);
+    expect(f, "DELETE", CONFIG_MAPS "/limits", NULL, 200);
+    assert_says(expect(f, "POST", CONFIG_MAPS, STRICT("t", "{\"a\":\"1\"}"), 422), "Invalid",
+                "no params found for policy binding");
+    /* collections are deleted object by object */
+    assert_says(expect(f, "DELETE", CONFIG_MAPS "?labelSelector=strict%3Dyes", NULL, 422),
+                "Invalid", "no params found");
+    expect(f, "DELETE", POLICIES "/p", NULL, 200);
+    expect(f, "POST", CONFIG_MAPS, STRICT("t", "{\"a\":\"1\",\"b\":\"2\"}"), 201);
+}
+
+/* Nothing can keep a policy from being removed. */
+static void nobody_is_locked_out_by_a_policy(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "POST", POLICIES,
+           "{\"metadata\":{\"name\":\"never\"},\"spec\":{\"matchConstraints\":{\"resourceRules\":[{"
+           "\"apiGroups\":[\"*\"],\"apiVersions\":[\"*\"],\"operations\":[\"*\"],\"resources\":["
+           "\"*/*\"]}]},\"validations\":[{\"expression\":\"false\"}]}}",
+           201);
+    expect(f, "POST", BINDINGS, BINDING("b", "never", "\"validationActions\":[\"Deny\"]"), 201);
+    expect(f, "POST", CONFIG_MAPS, MAP("m", "{}"), 422);
+    expect(f, "DELETE", BINDINGS "/b", NULL, 200);
+    expect(f, "POST", CONFIG_MAPS, MAP("m", "{}"), 201);
+}
+
+static void policies_that_cannot_be_asked_are_refused(void **state)
+{
+    static const struct {
+        const char *body, *says;
+    } bad[] = {
+        {POLICY("x", "\"validations\":[{\"expression\":\"params.a == 1\"}]"),
+         "undeclared reference to 'params'"},
+        {POLICY("x", "\"validations\":[{\"expression\":\"authorizer.path('/').check('get')\"}]"),
+         "undeclared reference to "},
+        {POLICY("x", "\"validations\":[{\"expression\":\"variables.nothing\"}]"),
+         "undefined field 'nothing'"},
+        {POLICY("x", "\"variables\":[{\"name\":\"a\",\"expression\":\"variables.b\"},{\"name\":"
+                     "\"b\",\"expression\":\"1\"}],\"validations\":[{\"expression\":\"true\"}]"),
+         "spec.variables[0].expression: Invalid value: \"variables.b\": compilation failed"},
+        {POLICY("x", "\"failurePolicy\":\"Fail\""), "spec.validations: Required value"},
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ELEMS(bad); i++)
+        assert_says(expect(f, "POST", POLICIES, bad[i].body, 422), "Invalid", bad[i].says);
+    assert_says(expect(f, "POST", BINDINGS,
+                       BINDING("x", "y", "\"validationActions\":[\"Deny\",\"Warn\"]"), 422),
+                "Invalid", "must not contain both Deny and Warn");
+    expect(f, "POST", BINDINGS, BINDING("x", "y", "\"validationActions\":[\"Often\"]"), 422);
+}
+
 static void versions_scale_and_columns(void **state)
 {
     struct fixture *f = *state;
@@ -489,6 +716,13 @@ int main(void)
 #define test(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
     const struct CMUnitTest tests[] = {
         test(objects_are_defaulted_pruned_and_checked),
+        test(rules_of_installed_kinds_are_run),
+        test(what_did_not_change_is_not_judged_again),
+        test(rules_that_cannot_be_run_are_refused),
+        test(policies_are_asked_before_a_write),
+        test(policies_match_by_selectors_names_and_params),
+        test(nobody_is_locked_out_by_a_policy),
+        test(policies_that_cannot_be_asked_are_refused),
         test(versions_scale_and_columns),
         test(members_beside_the_known_ones_may_be_kept),
         test(a_deleted_definition_takes_its_objects_along),

@@ -291,7 +291,41 @@ static void says_what_it_serves(void **state)
     json_each (p, paths)
         expect(f, "GET", json_get_string(p, "serverRelativeURL", ""), NULL, 200);
     expect(f, "GET", "/openapi/v3/apis/nothing.dev/v1", NULL, 404);
-    assert_true(strlen(expect(f, "GET", "/openapi/v2", NULL, 200).body) > 0);
+    a = expect(f, "GET", "/openapi/v2", NULL, 200);
+    assert_string_equal(json_get_string(a.object, "swagger", ""), "2.0");
+    assert_int_equal(json_len(json_at(a.object, "definitions", "io.k8s.api.core.v1.Pod",
+                                      "x-kubernetes-group-version-kind")),
+                     1);
+    assert_non_null(
+        json_at(a.object, "paths", "/api/v1/namespaces/{namespace}/pods/{name}", "patch"));
+    ask_with(f, &a, "GET", "/openapi/v2", NULL,
+             "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", NULL);
+    a = wait_for(f, &a);
+    assert_memory_equal(a.body, "\n\0032.0", 5);
+}
+
+static void the_root_lists_the_paths(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = expect(f, "GET", "/", NULL, 200);
+    const char *before = "";
+
+    assert_non_null(strstr(a.body, "\"/apis/batch/v1\""));
+    assert_non_null(strstr(a.body, "\"/openapi/v2\""));
+    json_each (path, json_get(a.object, "paths")) {
+        assert_true(strcmp(before, json_string(path, "")) < 0);
+        before = json_string(path, "");
+        expect(f, "GET", before, NULL, 200);
+    }
+    expect(f, "POST", "/", "{}", 405);
+}
+
+static void answers_end_with_a_newline(void **state)
+{
+    struct fixture *f = *state;
+    const char *body = expect(f, "GET", "/api/v1/namespaces/default/pods/absent", NULL, 404).body;
+
+    assert_string_equal(body + strlen(body) - 2, "}\n");
 }
 
 static void aggregated_discovery_names_its_type(void **state)
@@ -423,6 +457,8 @@ int main(void)
         test(watches_tables_with_columns_once),
         test(ends_streams_with_the_server),
         test(says_what_it_serves),
+        test(the_root_lists_the_paths),
+        test(answers_end_with_a_newline),
         test(aggregated_discovery_names_its_type),
         test(empties_namespaces_it_deletes),
         test(forgets_old_events),

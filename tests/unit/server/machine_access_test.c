@@ -1,6 +1,7 @@
 /* machine_access_test.c - whose pods are whose, where root runs them. */
 #include "fixture.h"
 #include "server/caller.h"
+#include "server/namespace_user.h"
 
 #define PODS "/api/v1/namespaces/%s/pods"
 #define JOBS "/apis/batch.tensorstack.dev/v1beta1/namespaces/a/pytorchtrainingjobs"
@@ -103,10 +104,12 @@ static void each_namespace_has_a_user_of_its_own(void **state)
     struct fixture *f = *state;
     struct transport *owners = f->transport;
     struct answer a, b;
+    int64_t first;
 
     a = expect_as(f, &guest, "POST", arena_printf(&f->arena, PODS "?dryRun=All", "a"),
                   pod(f, "p", ""), 201);
-    assert_int_equal(user_of(a), 2001000000);
+    first = user_of(a);
+    assert_in_range(first, NAMESPACE_USER_FIRST, 2147483647);
     assert_null(object_annotation(expect(f, "GET", "/api/v1/namespaces/a", NULL, 200).object,
                                   ANNOTATION_UID));
     /* Both before either is on disk. */
@@ -117,10 +120,10 @@ static void each_namespace_has_a_user_of_its_own(void **state)
     (void)wait_for(f, &b);
     transport_free(f->transport);
     f->transport = owners;
-    assert_int_equal(user_of(a), 2001000000);
-    assert_int_equal(user_of(b), 2001000001);
+    assert_int_equal(user_of(a), first);
+    assert_int_equal(user_of(b), first + 1);
     a = expect_as(f, &guest, "POST", pods(f, "b"), pod(f, "q", ""), 201);
-    assert_int_equal(user_of(a), 2001000000);
+    assert_int_equal(user_of(a), first);
     a = expect(f, "POST", pods(f, "a"), pod(f, "owners", ""), 201);
     assert_int_equal(user_of(a), -1);
     assert_false(is_marked(a));
@@ -142,15 +145,16 @@ static void what_a_guest_wrote_is_marked_and_so_are_its_pods(void **state)
 {
     struct fixture *f = *state;
     struct answer job = expect_as(f, &guest, "POST", JOBS, JOB("mine"), 201);
+    int64_t user = strtoll(object_annotation(job.object, ANNOTATION_RUN_AS), NULL, 10);
 
-    assert_string_equal(object_annotation(job.object, ANNOTATION_RUN_AS), "2001000000");
+    assert_in_range(user, NAMESPACE_USER_FIRST, 2147483647);
     assert_null(json_at(json_first(json_at(job.object, "spec", "replicaSpecs")), "template", "spec",
                         "securityContext"));
-    assert_int_equal(user_of(made_of(f, job.object, "p")), 2001000000);
+    assert_int_equal(user_of(made_of(f, job.object, "p")), user);
     /* A job's pods are one user, whatever becomes of the namespace's. */
     (void)expect(f, "PATCH", "/api/v1/namespaces/a",
                  "{\"metadata\":{\"annotations\":{\"muster.dev/uid\":\"123456\"}}}", 200);
-    assert_int_equal(user_of(made_of(f, job.object, "again")), 2001000000);
+    assert_int_equal(user_of(made_of(f, job.object, "again")), user);
     job = expect(f, "POST", JOBS, JOB("owners"), 201);
     assert_false(is_marked(job));
     assert_int_equal(user_of(made_of(f, job.object, "q")), -1);
@@ -203,7 +207,8 @@ static void installed_kinds_hand_it_on(void **state)
     a = expect_as(f, &guest, "PATCH", "/apis/x.org/v1/namespaces/a/things/t",
                   "{\"spec\":{\"text\":\"b\"}}", 200);
     assert_true(is_marked(a));
-    assert_int_equal(user_of(made_of(f, a.object, "q")), 2001000000);
+    assert_int_equal(user_of(made_of(f, a.object, "q")),
+                     strtoll(object_annotation(a.object, ANNOTATION_RUN_AS), NULL, 10));
 }
 
 static void what_is_said_in_musters_name_is_refused(void **state)

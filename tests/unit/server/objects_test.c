@@ -678,6 +678,28 @@ static void the_oldest_of_too_many_events_go(void **state)
     expect(f, "GET", "/api/v1/namespaces/other/events/e00000", NULL, 404);
 }
 
+/* What charts bring along is kept, with a word where nothing acts on it. */
+static void classes_and_templates_are_kept(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "POST", "/apis/storage.k8s.io/v1/storageclasses",
+           "{\"metadata\":{\"name\":\"s\"},\"provisioner\":\"x.org/y\"}", 201);
+    assert_says(expect(f, "PATCH", "/apis/storage.k8s.io/v1/storageclasses/s",
+                       "{\"provisioner\":\"other\"}", 422),
+                "Invalid", "provisioner: Invalid value: \"other\": field is immutable");
+    expect(f, "POST", "/apis/node.k8s.io/v1/runtimeclasses",
+           "{\"metadata\":{\"name\":\"r\"},\"handler\":\"runc\"}", 201);
+    expect(f, "POST", "/apis/node.k8s.io/v1/runtimeclasses", "{\"metadata\":{\"name\":\"q\"}}",
+           422);
+    expect(f, "POST", "/api/v1/namespaces/default/podtemplates",
+           "{\"metadata\":{\"name\":\"t\"},\"template\":{\"spec\":{\"containers\":[{\"name\":"
+           "\"c\",\"image\":\"i\"}]}}}",
+           201);
+    expect(f, "POST", "/api/v1/namespaces/default/podtemplates",
+           "{\"metadata\":{\"name\":\"u\"},\"template\":{\"spec\":{\"containers\":[{}]}}}", 422);
+}
+
 #define CLASSES "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 static void pods_get_the_priority_of_their_class(void **state)
@@ -825,6 +847,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(is_ready_when_what_every_cluster_has_is_there),
         test(is_ready_when_one_standard_object_is_made_again),
+        test(classes_and_templates_are_kept),
         test(the_oldest_of_too_many_events_go),
         test(pods_get_the_priority_of_their_class),
         test(a_gated_pod_says_so_until_its_gates_are_gone),

@@ -1,8 +1,11 @@
 /* writes_test.c - patches, server-side apply, protobuf bodies and reviews, through the server. */
 #include "fixture.h"
 
+#include <inttypes.h>
+
 #define CONFIG_MAPS "/api/v1/namespaces/default/configmaps"
 #define PODS "/api/v1/namespaces/default/pods"
+#define JSON "application/json"
 #define JSON_PATCH "application/json-patch+json"
 #define MERGE_PATCH "application/merge-patch+json"
 #define STRATEGIC_PATCH "application/strategic-merge-patch+json"
@@ -14,7 +17,7 @@ static struct answer send_as(struct fixture *f, const char *method, const char *
 {
     struct answer a;
 
-    ask_with(f, &a, method, path, type, NULL, body);
+    ask_with(f, &a, method, path, type, JSON, body);
     a = wait_for(f, &a);
     if (a.status != code)
         fail_msg("%s %s: %d %s", method, path, a.status, a.body);
@@ -141,7 +144,8 @@ static void apply_creates_and_changes(void **state)
     assert_null(json_at(a.object, "data", "b"));
     assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 1);
     /* other writes keep who set what */
-    a = expect(f, "PATCH", CONFIG_MAPS "/applied", "{\"metadata\":{\"managedFields\":null}}", 200);
+    a = send_as(f, "PATCH", CONFIG_MAPS "/applied", MERGE_PATCH,
+                "{\"metadata\":{\"managedFields\":null}}", 200);
     assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 1);
 }
 
@@ -171,17 +175,145 @@ static void an_update_takes_fields_over(void **state)
     struct answer a;
 
     send_as(f, "PATCH", APPLY, APPLY_PATCH, A_MAP "data: {a: x, b: z}", 201);
-    a = expect(f, "PATCH", CONFIG_MAPS "/applied?fieldManager=editor",
-               "{\"data\":{\"a\":\"edited\"}}", 200);
+    a = send_as(f, "PATCH", CONFIG_MAPS "/applied?fieldManager=editor", MERGE_PATCH,
+                "{\"data\":{\"a\":\"edited\"}}", 200);
     assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 2);
     a = send_as(f, "PATCH", APPLY, APPLY_PATCH, A_MAP "data: {a: x, b: z}", 409);
-    assert_says(a, "Conflict", "conflict with \"editor\": .data.a");
+    assert_says(a, "Conflict", "conflict with \"editor\" using v1: .data.a");
     a = send_as(f, "PATCH", APPLY, APPLY_PATCH, A_MAP "data: {b: z}",
                 200); /* a is not one's any more */
     assert_string_equal(json_string(json_at(a.object, "data", "a"), ""), "edited");
     a = send_as(f, "PATCH", APPLY "&force=true", APPLY_PATCH, A_MAP "data: {a: x, b: z}", 200);
     assert_string_equal(json_string(json_at(a.object, "data", "a"), ""), "x");
     assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 1);
+}
+
+static struct answer see(struct fixture *f, const char *path)
+{
+    return send_as(f, "GET", path, NULL, NULL, 200);
+}
+
+static const char *managers_of(struct answer a)
+{
+    struct buf text = BUF_INIT(1 << 16);
+    char *copy;
+
+    json_each (e, json_at(a.object, "metadata", "managedFields"))
+        buf_addf(&text, "%s%s %s %s", text.len ? ", " : "", json_get_string(e, "manager", ""),
+                 json_get_string(e, "operation", ""), json_get_string(e, "subresource", ""));
+    copy = arena_strdup(&a.fixture->arena, text.data ? text.data : "");
+    buf_release(&text);
+    return copy;
+}
+
+static void every_write_is_tracked_from_the_first(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = send_as(f, "POST", CONFIG_MAPS "?fieldManager=maker", JSON,
+                              "{\"metadata\":{\"name\":\"m\"},\"data\":{\"a\":\"x\"}}", 201);
+
+    assert_string_equal(managers_of(a), "maker Update ");
+    assert_string_equal(managers_of(see(f, CONFIG_MAPS "/m")), "maker Update ");
+    a = send_as(f, "PATCH", CONFIG_MAPS "/m?fieldManager=other", MERGE_PATCH,
+                "{\"data\":{\"b\":\"y\"}}", 200);
+    assert_string_equal(managers_of(a), "maker Update , other Update ");
+    a = see(f, CONFIG_MAPS);
+    a.object = (struct json *)json_first(json_get(a.object, "items"));
+    assert_string_equal(managers_of(a), "maker Update , other Update ");
+    /* as kubectl apply --server-side finds an object that others made */
+    a = send_as(f, "PATCH", CONFIG_MAPS "/m?fieldManager=kubectl", APPLY_PATCH,
+                "apiVersion: v1\nkind: ConfigMap\ndata: {a: q}", 409);
+    assert_says(a, "Conflict",
+                "Apply failed with 1 conflict: conflict with \"maker\" using v1: .data.a");
+    /* a part of this program is not bothered */
+    a = expect(f, "GET", CONFIG_MAPS "/m", NULL, 200);
+    assert_null(json_at(a.object, "metadata", "managedFields"));
+    assert_null(json_get(a.object, "~managed"));
+    assert_string_equal(json_string(json_at(a.object, "data", "b"), ""), "y");
+    /* and after a restart */
+    fixture_close(f);
+    fixture_open(f);
+    assert_string_equal(managers_of(see(f, CONFIG_MAPS "/m")), "maker Update , other Update ");
+}
+
+static void a_status_has_managers_of_its_own(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    make_pod(f);
+    a = send_as(f, "PATCH", PODS "/p/status?fieldManager=kubelet", MERGE_PATCH,
+                "{\"status\":{\"phase\":\"Running\"}}", 200);
+    assert_string_equal(managers_of(a), "muster Update , kubelet Update status");
+}
+
+static void clients_may_move_ownership(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    make_config_map(f);
+    /* what kubectl does to go from one way of applying to the other */
+    a = send_as(f, "PATCH", CONFIG_MAPS "/c?fieldManager=kubectl", JSON_PATCH,
+                "[{\"op\":\"test\",\"path\":\"/metadata/managedFields/0/manager\",\"value\":"
+                "\"muster\"},{\"op\":\"replace\",\"path\":\"/metadata/managedFields\",\"value\":"
+                "[{\"manager\":\"kubectl\",\"operation\":\"Apply\",\"apiVersion\":\"v1\","
+                "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:data\":{\"f:a\":{}}}}]}]",
+                200);
+    assert_string_equal(managers_of(a), "kubectl Apply ");
+    a = send_as(f, "PATCH", CONFIG_MAPS "/c?fieldManager=kubectl", APPLY_PATCH,
+                "apiVersion: v1\nkind: ConfigMap\ndata: {b: q}", 200);
+    assert_null(json_at(a.object, "data", "a"));
+    /* nonsense is not looked at, an empty list forgets */
+    a = send_as(f, "PATCH", CONFIG_MAPS "/c", MERGE_PATCH,
+                "{\"metadata\":{\"managedFields\":[{\"manager\":\"x\"}]}}", 200);
+    assert_string_equal(managers_of(a), "kubectl Apply ");
+    a = send_as(f, "PATCH", CONFIG_MAPS "/c", MERGE_PATCH, "{\"metadata\":{\"managedFields\":[]}}",
+                200);
+    assert_string_equal(managers_of(a), "");
+}
+
+static void a_list_stored_by_an_older_version_is_read(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+    char text[512];
+    int len = snprintf(
+        text, sizeof(text),
+        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"old\","
+        "\"namespace\":\"default\",\"uid\":\"u\",\"resourceVersion\":\"%" PRId64
+        "\",\"managedFields\":[{\"manager\":\"kubectl\",\"operation\":\"Apply\","
+        "\"apiVersion\":\"v1\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:data\":{"
+        "\"f:a\":{}}}}]},\"data\":{\"a\":\"x\",\"b\":\"y\"}}",
+        store_next_revision(f->store));
+    struct blob *b = blob_new(text, (size_t)len);
+
+    assert_int_equal(
+        store_put(store_collection(f->store, "/configmaps"), "default/old", b, NULL, NULL), 0);
+    blob_unref(b);
+    a = send_as(f, "PATCH", CONFIG_MAPS "/old?fieldManager=other", MERGE_PATCH,
+                "{\"data\":{\"b\":\"z\"}}", 200);
+    assert_string_equal(managers_of(a), "kubectl Apply , other Update ");
+    a = send_as(f, "PATCH", CONFIG_MAPS "/old?fieldManager=kubectl", APPLY_PATCH,
+                "apiVersion: v1\nkind: ConfigMap\ndata: {}", 200);
+    assert_null(json_at(a.object, "data", "a"));
+}
+
+/* The stored form cannot be written from outside. */
+static void the_form_they_are_kept_in_cannot_be_forged(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = send_as(f, "POST", CONFIG_MAPS "?fieldManager=m", JSON,
+                              "{\"metadata\":{\"name\":\"m\",\"annotations\":{"
+                              "\"x\":\",\\\"~managed\\\":[1,x]}\"}},\"data\":{\"a\":\"x\"},"
+                              "\"~managed\":[1,\"forged;A;;0z\"]}",
+                              201);
+
+    assert_string_equal(managers_of(a), "m Update ");
+    a = see(f, CONFIG_MAPS "/m");
+    assert_string_equal(managers_of(a), "m Update ");
+    assert_string_equal(object_annotation(a.object, "x"), ",\"~managed\":[1,x]}");
+    assert_null(json_get(a.object, "~managed"));
 }
 
 static void two_ports_of_one_number_are_told_apart(void **state)
@@ -311,6 +443,16 @@ int main(void)
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(apply_conflicts, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(an_update_takes_fields_over, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(every_write_is_tracked_from_the_first, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_status_has_managers_of_its_own, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(clients_may_move_ownership, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(the_form_they_are_kept_in_cannot_be_forged, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_list_stored_by_an_older_version_is_read, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(two_ports_of_one_number_are_told_apart, fixture_set_up,
                                         fixture_tear_down),

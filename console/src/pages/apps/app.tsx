@@ -5,6 +5,7 @@ import { useLive } from "../../data/live.ts";
 import type { Event, Pod } from "../../data/types.ts";
 import { tc, texts, translator } from "../../i18n/index.ts";
 import { lazy } from "../../lazy.tsx";
+import { CliLine } from "../../ui/cli.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { ConditionTable } from "../job/conditions.tsx";
@@ -23,6 +24,9 @@ const t = translator(
       conditions: "状况",
       events: "事件",
       more: "更多",
+      ssh: "SSH",
+      sshHere: "在本机上",
+      sshElsewhere: "在其他机器上，先转发端口",
       notThere: "没有 {name}：它可能已被删除。",
     },
     en: {
@@ -31,10 +35,31 @@ const t = translator(
       conditions: "Conditions",
       events: "Events",
       more: "More",
+      ssh: "SSH",
+      sshHere: "on this machine",
+      sshElsewhere: "from elsewhere, with this port forwarded",
       notThere: "There is no {name}: it may have been deleted.",
     },
   }),
 );
+
+/** The names are the API's own: nothing in them needs quoting. */
+function Ssh(props: { app: App }) {
+  const { app } = props;
+  const ssh = app.status?.ssh;
+  const ready = app.status?.conditions?.some(
+    (one) => one.type === "SshReady" && one.status === "True",
+  );
+  if (!ssh?.port || !ready) return null;
+  const forward = `kubectl -n ${app.metadata.namespace} port-forward service/${ssh.serviceName} ${ssh.port}`;
+  return (
+    <>
+      <h2>{t("ssh")}</h2>
+      <CliLine line={`ssh -p ${ssh.port} t9kuser@127.0.0.1`} label={t("sshHere")} />
+      <CliLine line={forward} label={t("sshElsewhere")} />
+    </>
+  );
+}
 
 function Overview(props: { app: App; pods: Pod[] }) {
   const { app } = props;
@@ -42,6 +67,7 @@ function Overview(props: { app: App; pods: Pod[] }) {
   const uids = new Set([app.metadata.uid, ...props.pods.map((pod) => pod.metadata.uid)]);
   return (
     <>
+      <Ssh app={app} />
       <h2>{t("conditions")}</h2>
       <div class="scroll-x" tabIndex={0} role="region" aria-label={t("conditions")}>
         <ConditionTable conditions={app.status?.conditions ?? []} />

@@ -1,7 +1,6 @@
 // The list of a kind whose objects are programs with a page of their own (TensorBoards, Notebooks):
 // make, open, pause, resume, delete.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
 import { Failure, merge } from "../../data/api.ts";
 import { type App, appHref, appPage } from "../../data/apps.ts";
 import { kindPath, type Kind } from "../../data/kinds.ts";
@@ -16,8 +15,8 @@ import { stateOfPhase } from "../../lib/state.ts";
 import { ownProject, project } from "../../project.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { MoreIcon } from "../../ui/icons.ts";
+import { ListPage } from "../../ui/list-page.tsx";
 import { Menu } from "../../ui/menu.tsx";
-import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { StateMark } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { toast, undoToast } from "../../ui/toast.tsx";
@@ -179,57 +178,29 @@ export function AppsPage<T extends App>(props: {
   dialog: (ns: string, close: () => void) => ComponentChildren;
 }) {
   const { kind, columns } = props;
-  const [making, setMaking] = useState(false);
   const { items: all, loaded, failure } = useLive<T>(kindPath(kind, scope.value));
   const items = all.filter((one) => !project.value || one.metadata.namespace === project.value);
-  const make = may("create", kind, ownProject()) ? (
-    <button type="button" class="primary" onClick={() => setMaking(true)}>
-      {t("create", { what: kind.kind })}
-    </button>
-  ) : null;
   return (
-    <section>
-      <div class="page-head">
-        <h1>{props.title}</h1>
-        <span class="grow" />
-        {make}
-      </div>
-      {making ? props.dialog(ownProject(), () => setMaking(false)) : null}
-      {failure ? (
-        <Problem failure={failure} />
-      ) : !loaded ? (
-        <Loading />
-      ) : !items.length ? (
-        <Empty title={t("none", { what: kind.kind })}>
-          <p>{props.hint}</p>
-        </Empty>
-      ) : (
-        <div class="scroll-x">
-          <table>
-            <thead>
-              <tr>
-                {[
-                  tc("name"),
-                  tc("project"),
-                  tc("state"),
-                  ...columns.map((one) => one.name),
-                  tc("createdAt"),
-                  tc("actions"),
-                ].map((one) => (
-                  <th key={one} scope="col">
-                    {one}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {items.map((one) => (
-                <Row key={one.metadata.uid} app={one} kind={kind} columns={columns} />
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </section>
+    <ListPage
+      title={props.title}
+      create={may("create", kind, ownProject()) ? t("create", { what: kind.kind }) : undefined}
+      dialog={(close) => props.dialog(ownProject(), close)}
+      failure={failure}
+      loaded={loaded}
+      none={t("none", { what: kind.kind })}
+      hint={props.hint}
+      heads={[
+        tc("name"),
+        tc("project"),
+        tc("state"),
+        ...columns.map((one) => one.name),
+        tc("createdAt"),
+        tc("actions"),
+      ]}
+    >
+      {items.map((one) => (
+        <Row key={one.metadata.uid} app={one} kind={kind} columns={columns} />
+      ))}
+    </ListPage>
   );
 }

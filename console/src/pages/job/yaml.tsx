@@ -40,7 +40,8 @@ export default function YamlTab(props: TabProps) {
   const [schema, setSchema] = useState<KindSchema | null>(null);
   const load = (): void => {
     setFailure(null);
-    get<Record<string, unknown>>(jobApiPath(job)).then((object) => {
+    get<{ metadata: Record<string, unknown> }>(jobApiPath(job)).then((object) => {
+      delete object.metadata["managedFields"]; // long, and kept by the server without it
       const shown = stringify(object, { lineWidth: 0 });
       setBase(shown);
       setText(shown);

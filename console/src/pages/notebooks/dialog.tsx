@@ -24,6 +24,8 @@ const t = translator(
       queue: "队列",
       queueHint: "留空则不排队：资源足够时立即启动",
       priority: "优先级（0 至 100）",
+      ssh: "SSH 公钥",
+      sshHint: "含有公钥的 Secret，以空格分隔；留空则不启用 SSH",
       badPriority: "优先级为 0 至 100 的整数",
       created: "已创建 Notebook {name}",
       badName: "名称只能包含小写字母、数字和连字符，以字母开头，以字母或数字结尾，最多 41 个字符。",
@@ -43,6 +45,8 @@ const t = translator(
       queue: "Queue",
       queueHint: "empty: outside of queues, it starts as soon as it fits",
       priority: "Priority (0 to 100)",
+      ssh: "SSH keys",
+      sshHint: "Secrets with public keys, with blanks between; empty: no ssh",
       badPriority: "The priority is a whole number from 0 to 100",
       created: "Created Notebook {name}",
       badName:
@@ -89,6 +93,11 @@ function schedulerOf(queue: string, priority: string): object {
   };
 }
 
+function sshOf(text: string): object {
+  const secrets = text.split(/\s+/).filter((one) => one !== "");
+  return secrets.length ? { ssh: { enabled: true, authorized_keys: secrets } } : {};
+}
+
 export function NotebookDialog(props: { ns: string; onClose: () => void }) {
   const claims = useLive<KubeObject>(corePath("persistentvolumeclaims", props.ns));
   const [name, setName] = useState("");
@@ -99,6 +108,7 @@ export function NotebookDialog(props: { ns: string; onClose: () => void }) {
   const [memory, setMemory] = useState("4Gi");
   const [gpu, setGpu] = useState("");
   const [queue, setQueue] = useState("");
+  const [ssh, setSsh] = useState("");
   const [priority, setPriority] = useState("");
   const queues = useLive<Queue>(kindPath(QUEUES, QUEUES.namespace));
   const right = /^(100|[1-9]?[0-9])?$/.test(priority);
@@ -114,6 +124,7 @@ export function NotebookDialog(props: { ns: string; onClose: () => void }) {
     spec: {
       type: "jupyter",
       ...schedulerOf(queue, priority),
+      ...sshOf(ssh),
       template: {
         spec: {
           containers: [
@@ -167,6 +178,7 @@ export function NotebookDialog(props: { ns: string; onClose: () => void }) {
       <Field label={t("cpu")} value={cpu} onInput={setCpu} />
       <Field label={t("memory")} value={memory} onInput={setMemory} />
       <Field label={t("gpu")} value={gpu} onInput={setGpu} />
+      <Field label={t("ssh")} value={ssh} onInput={setSsh} hint={t("sshHint")} />
       <Field
         label={t("queue")}
         value={queue}

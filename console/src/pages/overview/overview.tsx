@@ -14,7 +14,7 @@ import { formatQuantity, plainCores } from "../../lib/quantity.ts";
 import { seeAll, seen, unseen } from "../../lib/seen.ts";
 import { stateOfJob, type State } from "../../lib/state.ts";
 import { duration, exact, millis, now } from "../../lib/time.ts";
-import { placeInLine } from "../../lib/waiting.ts";
+import { placeUnsaid } from "../../lib/waiting.ts";
 import { project } from "../../project.tsx";
 import { showState } from "../../tabicon.ts";
 import { Gauge } from "../../ui/gauge.tsx";
@@ -190,12 +190,15 @@ function Waiting(props: { jobs: Job[] }) {
   return (
     <ol class="items">
       {waiting.slice(0, SHOWN).map((job) => {
-        const at = placeInLine(job.status);
+        const at = placeUnsaid(job.status);
+        const queue = queueOf(job);
         return (
           <li key={job.metadata.uid}>
             <div class="item-head">
               <StateMark state="queued" iconOnly /> <a href={jobHref(job)}>{job.metadata.name}</a>
-              {at ? <span class="chip">{t("place", { n: at, queue: queueOf(job) })}</span> : null}
+              <span class="chip">
+                {at ? t("place", { n: at, queue }) : t("inQueue", { queue })}
+              </span>
               <span class="grow" />
               <span class="dim small">
                 <Ago time={job.metadata.creationTimestamp} />

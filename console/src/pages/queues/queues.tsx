@@ -1,16 +1,17 @@
 // The queues: what each may hold and holds, who runs and who waits in which order and why; open,
 // close, edit.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { mayI } from "../../data/access.ts";
 import { type Failure, merge } from "../../data/api.ts";
-import { jobKind, POD_GROUPS, queuePath, QUEUES } from "../../data/kinds.ts";
+import { corePath, jobKind, podGroupPath, queuePath, QUEUES } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
-import type { PodGroup, Queue } from "../../data/types.ts";
+import { scope } from "../../data/session.ts";
+import type { Pod, PodGroup, Queue } from "../../data/types.ts";
 import { lang, tc, texts, translator } from "../../i18n/index.ts";
 import { refusalText } from "../../lib/refusal.ts";
 import { jobHref } from "../../lib/jobs.ts";
 import { formatQuantity, parseQuantity } from "../../lib/quantity.ts";
-import { entriesOf, type Entry } from "../../lib/queues.ts";
+import { entriesOf, groupsOfOne, LONE_PODS, type Entry } from "../../lib/queues.ts";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { Said } from "../../ui/said.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -52,6 +53,7 @@ const t = translator(
       failed: "操作失败：{message}",
       closing: "已关闭队列 {name}：不再启动新的 Job，运行中的 Job 不受影响",
       opening: "已开放队列 {name}",
+      ownOnly: "仅显示项目 {name} 的 Job",
     },
     en: {
       title: "Queues",
@@ -83,6 +85,7 @@ const t = translator(
       failed: "That failed: {message}",
       closing: "Closed queue {name}: no new jobs start; running jobs continue",
       opening: "Opened queue {name}",
+      ownOnly: "showing jobs of project {name} only",
     },
   }),
 );
@@ -282,7 +285,9 @@ function QueueCard(props: { queue: Queue; groups: PodGroup[]; may: boolean; onEd
 
 export default function QueuesPage(props: { name: string }) {
   const queues = useLive<Queue>(queuePath());
-  const groups = useLive<PodGroup>(POD_GROUPS);
+  const groups = useLive<PodGroup>(podGroupPath(scope.value)).items;
+  const pods = useLive<Pod>(corePath("pods", scope.value), LONE_PODS).items;
+  const all = useMemo(() => [...groups, ...groupsOfOne(pods)], [groups, pods]);
   const may = useMayEdit();
   const [edited, setEdited] = useState<Queue | "new" | null>(null);
   const shown = queues.items
@@ -297,6 +302,7 @@ export default function QueuesPage(props: { name: string }) {
       <div class="page-head">
         <h1>{t("title")}</h1>
         {props.name ? <a href="/queues">{tc("all")}</a> : null}
+        {scope.value ? <span class="dim">{t("ownOnly", { name: scope.value })}</span> : null}
         <span class="grow" />
         {may ? (
           <button type="button" class="primary" onClick={() => setEdited("new")}>
@@ -322,7 +328,7 @@ export default function QueuesPage(props: { name: string }) {
             <QueueCard
               key={one.metadata.uid}
               queue={one}
-              groups={groups.items}
+              groups={all}
               may={may}
               onEdit={() => setEdited(one)}
             />

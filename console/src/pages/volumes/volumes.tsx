@@ -18,7 +18,7 @@ import { tc, texts, translator } from "../../i18n/index.ts";
 import { formatBytes, parseQuantity } from "../../lib/quantity.ts";
 import { ownProject, project } from "../../project.tsx";
 import { Field, FormDialog, NAME, NameField } from "../../ui/form.tsx";
-import { Empty, Loading, Problem } from "../../ui/notice.tsx";
+import { ListPage } from "../../ui/list-page.tsx";
 import { Ago } from "../../ui/time.tsx";
 
 const t = translator(
@@ -236,62 +236,34 @@ function Row(props: { claim: Claim; users: string[] }) {
 }
 
 export default function VolumesPage() {
-  const [making, setMaking] = useState(false);
   const { items: all, loaded, failure } = useLive<Claim>(corePath(CLAIMS.plural, scope.value));
   const users = useUsers();
   const items = all
     .filter((one) => !project.value || one.metadata.namespace === project.value)
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  const heads = [
-    tc("name"),
-    tc("project"),
-    tc("state"),
-    t("size"),
-    t("used"),
-    t("users"),
-    tc("createdAt"),
-    tc("actions"),
-  ];
   return (
-    <section>
-      <div class="page-head">
-        <h1>{tc("volumes")}</h1>
-        <span class="grow" />
-        {may("create", CLAIMS, ownProject()) ? (
-          <button type="button" class="primary" onClick={() => setMaking(true)}>
-            {t("create")}
-          </button>
-        ) : null}
-      </div>
-      {making ? <CreateDialog ns={ownProject()} onClose={() => setMaking(false)} /> : null}
-      {failure ? (
-        <Problem failure={failure} />
-      ) : !loaded ? (
-        <Loading />
-      ) : !items.length ? (
-        <Empty title={t("none")}>
-          <p>{t("hint")}</p>
-        </Empty>
-      ) : (
-        <div class="scroll-x">
-          <table>
-            <thead>
-              <tr>
-                {heads.map((one) => (
-                  <th key={one} scope="col">
-                    {one}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {items.map((one) => (
-                <Row key={one.metadata.uid} claim={one} users={usersOf(one, users)} />
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </section>
+    <ListPage
+      title={tc("volumes")}
+      create={may("create", CLAIMS, ownProject()) ? t("create") : undefined}
+      dialog={(close) => <CreateDialog ns={ownProject()} onClose={close} />}
+      failure={failure}
+      loaded={loaded}
+      none={t("none")}
+      hint={t("hint")}
+      heads={[
+        tc("name"),
+        tc("project"),
+        tc("state"),
+        t("size"),
+        t("used"),
+        t("users"),
+        tc("createdAt"),
+        tc("actions"),
+      ]}
+    >
+      {items.map((one) => (
+        <Row key={one.metadata.uid} claim={one} users={usersOf(one, users)} />
+      ))}
+    </ListPage>
   );
 }
