@@ -221,8 +221,8 @@ class DamagedOwner(Storage):
                 self.assertIn(f"an unknown object{known} at revision {revision}", text.decode())
                 self.assertIn(f"an unknown object{known} is damaged in the database (revision {revision})",
                               self.daemon.output())
-                events = self.daemon.list("/api/v1/namespaces/default/events")
-                self.assertTrue(any(e["reason"] == "StorageDamaged" and revision in e["message"] for e in events), events)
+                self.daemon.wait_for("/api/v1/namespaces/default/events", lambda events: any(
+                    e["reason"] == "StorageDamaged" and revision in e["message"] for e in events.values()), "the event")
                 doctor = self.daemon.cli("doctor").stdout
                 self.assertIn(f"kubectl delete --raw /readyz/storage/{revision}", doctor)
                 self.daemon.call("DELETE", f"/readyz/storage/{revision}")
