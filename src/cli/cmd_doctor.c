@@ -19,6 +19,7 @@
 #include "cli/common_options.h"
 #include "cli/home.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "cli/tame.h"
 #include "runtime/cgroup.h"
 #include "runtime/mounts.h"
@@ -29,6 +30,7 @@
 #define DISK_FAIL_GIB 1.0
 #define DISK_WARN_GIB 10.0
 #define FILES_WANTED 4096u
+#define STORAGE_LIMIT_BYTES (1024u * 1024u)
 
 struct doctor_options {
     const char *dir;
@@ -249,14 +251,36 @@ static enum finding check_daemon(struct look *l)
     return say(l, FINDING_OK, NULL, "not up; 'muster up --detach' or 'muster run' starts it");
 }
 
+/* A plain error names what is damaged, one to a line. */
+static enum finding check_storage(struct look *l)
+{
+    const struct session_options own = {.dir = l->home.dir};
+    struct session session;
+    struct buf body = BUF_INIT(STORAGE_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+    int rc;
+
+    if (!l->is_up)
+        return say(l, FINDING_OK, NULL, "not looked at: the daemon is not up");
+    rc = session_open(l->cli, &own, &session, &err);
+    if (rc == 0) {
+        rc = session_fetch(&session, "/readyz/storage", &body, &err);
+        session_close(&session);
+    }
+    buf_release(&body);
+    return rc == 0 ? say(l, FINDING_OK, NULL, "every object is as it was written")
+                   : say(l, FINDING_FAIL, "see docs/storage.md, Damage", "%s", err.text);
+}
+
 static const struct {
     const char *name;
     enum finding (*look)(struct look *l);
 } checks[] = {
-    {"kernel", check_kernel}, {"cgroups", check_cgroups},  {"namespaces", check_namespaces},
-    {"GPUs", check_gpus},     {"daemon", check_daemon},    {"port", check_port},
-    {"disk", check_disk},     {"open files", check_files}, {"clock", check_clock},
-    {"python", check_python}, {"torch", check_torch},      {"mpirun", check_mpirun},
+    {"kernel", check_kernel},   {"cgroups", check_cgroups},  {"namespaces", check_namespaces},
+    {"GPUs", check_gpus},       {"daemon", check_daemon},    {"port", check_port},
+    {"disk", check_disk},       {"open files", check_files}, {"clock", check_clock},
+    {"python", check_python},   {"torch", check_torch},      {"mpirun", check_mpirun},
+    {"storage", check_storage},
 };
 
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)

@@ -121,6 +121,16 @@ static int listen_with_tls(struct daemon *d, struct arena *a, const char *listen
 static void say_damaged(void *arg, const struct store_damage *d)
 {
     (void)arg;
+    if (!d->key) {
+        log_error(
+            "an unknown object%s%s is damaged in the database (revision %" PRId64
+            "): nothing that may have belonged to it is deleted or created until muster.db is "
+            "restored from a backup, or kubectl delete --raw /readyz/storage/%" PRId64
+            " gives it up",
+            d->collection ? " of " : "", d->collection ? d->collection : "", d->revision,
+            d->revision);
+        return;
+    }
     log_error("%s %s is damaged in the database (revision %" PRId64
               ") and not served; delete it or create it again, or restore muster.db from a backup",
               d->collection, d->key, d->revision);
@@ -153,9 +163,9 @@ static int start_server(struct daemon *d, struct arena *a, const struct daemon_o
     d->store = store_open(d->loop, o->home->db_path, NULL, err);
     if (!d->store)
         return -EIO;
-    store_each_damage(d->store, say_damaged, NULL);
     how.store = d->store;
     d->server = server_new(&how, err);
+    store_each_damage(d->store, say_damaged, NULL);
     if (!d->server)
         return -EIO;
     r = listen_with_tls(d, a, o->listen, host, token, err);

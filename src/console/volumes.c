@@ -46,7 +46,8 @@ struct op {
     int folder_fd; /* once it is open */
     struct json *list;
     struct claim_size size;
-    int fd; /* being read */
+    int fd;          /* being read */
+    int64_t missing; /* bytes it had when it was opened */
     struct claim_upload upload;
     struct stream *body;
     bool body_ended, read_all;
@@ -172,7 +173,8 @@ static void work_get(struct op *op)
     if (op->fd >= 0) {
         ssize_t n = read(op->fd, op->block, BLOCK_BYTES);
 
-        op->rc = n < 0 ? -errno : 0;
+        op->missing -= n;
+        op->rc = n < 0 ? -errno : n == 0 && op->missing > 0 ? -EIO : 0; /* it was cut short */
         op->block_len = n > 0 ? (size_t)n : 0;
         op->block_at = 0;
         op->read_all = n <= 0;
@@ -184,6 +186,7 @@ static void work_get(struct op *op)
         return;
     }
     op->rc = S_ISDIR(st.st_mode) ? claim_list(&op->arena, found, &op->list) : claim_read(found);
+    op->missing = st.st_size;
     if (op->rc >= 0 && !op->list)
         op->fd = op->rc;
     file_close(&found);

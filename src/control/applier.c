@@ -287,8 +287,9 @@ static bool is_refusal(const struct task *t, const struct err *err)
 {
     if (err->reason == ERR_NOT_FOUND)
         return !object_controller(t->step.object);
-    if (err->reason == ERR_INTERNAL) /* from an unreachable admission webhook */
-        return strstr(err->text, "failed calling webhook");
+    if (err->reason == ERR_INTERNAL) /* of a webhook that is down, or of a corrupt object */
+        return strstr(err->text, "failed calling webhook") ||
+               strstr(err->text, "is damaged in the database");
     if (err->reason == ERR_ALREADY_EXISTS)
         return t->step.own;
     return err->reason == ERR_FORBIDDEN || err->reason == ERR_INVALID ||

@@ -108,7 +108,7 @@ static void task_over(struct task *t, enum queue_result result)
 /* Ends a task whose last call failed with err, if that was not the expected error. */
 static void task_failed(struct task *t, const struct err *err)
 {
-    if (err->reason != ERR_CONFLICT)
+    if (err->reason != ERR_CONFLICT && trouble_is_new(t->gc->trouble, err))
         log_warn("garbage collection of %s %s/%s: %s", t->kind->name, t->ns, t->name, err->text);
     task_over(t, QUEUE_RETRY);
 }

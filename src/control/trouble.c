@@ -20,15 +20,22 @@ static bool was_said(const struct trouble *t, uint64_t hash, int64_t now_ms)
     return false;
 }
 
-void trouble_say(struct trouble *t, const struct kind *k, const struct err *err)
+bool trouble_is_new(struct trouble *t, const struct err *err)
 {
     uint64_t hash = fnv1a_64(FNV1A_64_START, err->text, strlen(err->text));
     int64_t now_ms = clock_now_ms(t->clock);
 
-    if (err->reason == ERR_EXPIRED || was_said(t, hash, now_ms))
-        return; /* expiring is the normal end of a watch */
+    if (was_said(t, hash, now_ms))
+        return false;
     t->said[t->next].hash = hash;
     t->said[t->next].at_ms = now_ms;
     t->next = (t->next + 1) % TROUBLE_REMEMBERED;
-    log_warn("cannot follow %s, will keep trying: %s", k->plural, err->text);
+    return true;
+}
+
+void trouble_say(struct trouble *t, const struct kind *k, const struct err *err)
+{
+    /* expiring is the normal end of a watch */
+    if (err->reason != ERR_EXPIRED && trouble_is_new(t, err))
+        log_warn("cannot follow %s, will keep trying: %s", k->plural, err->text);
 }

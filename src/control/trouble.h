@@ -19,6 +19,8 @@ struct trouble {
     size_t next;
 };
 
+/* Whether to log it now; remembers that it was. */
+bool trouble_is_new(struct trouble *t, const struct err *err);
 void trouble_say(struct trouble *t, const struct kind *k, const struct err *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +16,10 @@
 #define FLUSH_BYTES (128u * 1024u)
 /* One piece is taken in after FLUSH_BYTES was exceeded; a piece is at most a line part. */
 #define OUT_LIMIT_BYTES (FLUSH_BYTES + 4 * CRI_LINE_BYTES)
+#define MARK "[muster: "
+#define MARK_LINE MARK "%" PRIu64 " bytes of this log could not be written here]\n"
+#define MARK_MOST_BYTES (CRI_HEADER_LEN + sizeof(MARK_LINE) + 20)
+#define FIRST_BLOCK_BYTES 4096 /* kept for each log from its start */
 
 static const char *const stream_names[CRI_STREAMS] = {"stdout", "stderr"};
 
@@ -66,6 +71,8 @@ void cri_writer_open(struct cri_writer *w, uint32_t segment)
     w->segment = segment;
     w->fd = openat(w->dir_fd, cri_segment_name(name, w->name, w->run, segment),
                    O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (w->fd >= 0 && segment == 0 && lseek(w->fd, 0, SEEK_END) == 0)
+        (void)fallocate(w->fd, FALLOC_FL_KEEP_SIZE, 0, FIRST_BLOCK_BYTES);
 }
 
 /* Starts the next file when this one is full. Idempotent from the same state. */
@@ -126,12 +133,8 @@ static void set_stream(struct feed *f, enum cri_stream s)
     memcpy(f->header + CRI_STAMP_LEN + 1, stream_names[s], 6);
 }
 
-static struct feed feed_begin(struct cri_writer *w, const struct cri_state *from,
-                              struct cri_state *to, enum cri_stream s, int64_t sec, int64_t nsec)
+static void copy_state(const struct cri_state *from, struct cri_state *to)
 {
-    struct feed f = {.w = w, .to = to};
-    char stamp[TIME_TEXT_SIZE];
-
     to->segment = from->segment;
     to->size = from->size;
     to->lost_bytes = from->lost_bytes;
@@ -140,6 +143,15 @@ static struct feed feed_begin(struct cri_writer *w, const struct cri_state *from
         to->pending[i].len = from->pending[i].len;
         memcpy(to->pending[i].text, from->pending[i].text, from->pending[i].len);
     }
+}
+
+static struct feed feed_begin(struct cri_writer *w, const struct cri_state *from,
+                              struct cri_state *to, enum cri_stream s, int64_t sec, int64_t nsec)
+{
+    struct feed f = {.w = w, .to = to};
+    char stamp[TIME_TEXT_SIZE];
+
+    copy_state(from, to);
     rotate(w, from, to);
     cri_writer_open(w, to->segment);
     (void)time_format_nano(sec, nsec, stamp);
@@ -160,8 +172,7 @@ static void tell_lost(struct feed *f)
     set_stream(f, CRI_STDERR);
     f->header[CRI_STAMP_LEN + 8] = 'F';
     buf_add(&f->w->out, f->header, CRI_HEADER_LEN);
-    buf_addf(&f->w->out, "[muster: %" PRIu64 " bytes of this log could not be written here]\n",
-             f->to->lost_bytes - f->to->told_bytes);
+    buf_addf(&f->w->out, MARK_LINE, f->to->lost_bytes - f->to->told_bytes);
     f->w->tells_lost = true;
     set_stream(f, s);
 }
@@ -238,6 +249,61 @@ void cri_writer_end(struct cri_writer *w, const struct cri_state *from, struct c
             emit(&f, 'F', false, "", 0);
     }
     flush(w, to);
+}
+
+/* The program's bytes in entries that are about to be overwritten; a mark stands for others. */
+static void give_up(const char *entries, size_t len, struct cri_state *to)
+{
+    const char *newline;
+
+    while (len > 0 && (newline = memchr(entries, '\n', len)) != NULL) {
+        size_t n = (size_t)(newline - entries);
+        struct cri_entry e;
+        uint64_t told;
+
+        if (cri_parse(entries, n, &e)) {
+            bool mark = e.stream == CRI_STDERR && e.len > strlen(MARK) &&
+                        memcmp(e.text, MARK, strlen(MARK)) == 0;
+
+            told = mark ? strtoull(e.text + strlen(MARK), NULL, 10) : 0;
+            if (told > 0 && told <= to->told_bytes)
+                to->told_bytes -= told;
+            else
+                to->lost_bytes += e.len + !e.partial;
+        }
+        entries = newline + 1;
+        len -= n + 1;
+    }
+}
+
+bool cri_writer_make_room(struct cri_writer *w, const struct cri_state *from, struct cri_state *to)
+{
+    char name[CRI_NAME_SIZE];
+    size_t most = (size_t)min_i64(from->size, 2 * (int64_t)CRI_LINE_BYTES), begin;
+    int fd = openat(w->dir_fd, cri_segment_name(name, w->name, w->run, from->segment),
+                    O_RDONLY | O_CLOEXEC);
+    char *tail = fd >= 0 && most > 0 ? buf_reserve(&w->out, most) : NULL;
+    bool whole = tail && pread(fd, tail, most, from->size - (off_t)most) == (ssize_t)most;
+
+    if (fd >= 0)
+        (void)close(fd);
+    if (!whole)
+        return false;
+    begin = most > MARK_MOST_BYTES ? most - MARK_MOST_BYTES : 0;
+    while (begin > 0 && tail[begin - 1] != '\n')
+        begin--;
+    if (begin == 0 && (int64_t)most < from->size)
+        return false;
+    copy_state(from, to);
+    to->size = from->size - (off_t)(most - begin);
+    give_up(tail + begin, most - begin, to);
+    return true;
+}
+
+void cri_writer_cut(const struct cri_writer *w, const struct cri_state *state)
+{
+    if (w->fd >= 0 && ftruncate(w->fd, state->size) != 0)
+        return; /* what is behind stays: older lines */
 }
 
 bool cri_parse(const char *line, size_t len, struct cri_entry *ret)

@@ -69,6 +69,11 @@ void cri_writer_feed(struct cri_writer *w, const struct cri_state *from, struct 
 /* The streams have ended: what they left unfinished becomes lines. */
 void cri_writer_end(struct cri_writer *w, const struct cri_state *from, struct cri_state *to,
                     int64_t sec, int64_t nsec);
+/* On a full disk: gives up as many of the last entries as a mark takes the place of. Writes
+ * nothing: *to is to become valid before the mark is written over them, and what is then left
+ * behind it cut off. False: there are none. */
+bool cri_writer_make_room(struct cri_writer *w, const struct cri_state *from, struct cri_state *to);
+void cri_writer_cut(const struct cri_writer *w, const struct cri_state *state);
 int cri_writer_sync(struct cri_writer *w) must_check;
 
 struct cri_entry {

@@ -154,26 +154,48 @@ bool output_move(struct output *o, enum cri_stream s)
     return true;
 }
 
+static struct group_log *prepare_next(const struct output *o)
+{
+    const struct group_log *now = output_log(o);
+    struct group_log *next = other_log(o);
+
+    next->run = now->run;
+    next->block = now->block;
+    next->words = now->words;
+    return next;
+}
+
+static void end_lines(struct output *o)
+{
+    struct group_log *next = prepare_next(o);
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    cri_writer_end(&o->writer, &output_log(o)->cri, &next->cri, t.tv_sec, t.tv_nsec);
+    commit(o);
+}
+
+static bool has_gap(const struct output *o)
+{
+    return output_log(o)->cri.lost_bytes > output_log(o)->cri.told_bytes;
+}
+
 void output_end(struct output *o)
 {
     const struct group_log *now;
-    struct group_log *next;
-    struct timespec t;
 
     for (int s = 0; s < CRI_STREAMS; s++)
         for (int i = 0; i < DRAIN_MOVES; i++)
             if (!output_move(o, (enum cri_stream)s))
                 break;
     now = output_log(o);
-    if (now->cri.pending[CRI_STDOUT].len + now->cri.pending[CRI_STDERR].len > 0 ||
-        now->cri.lost_bytes > now->cri.told_bytes) {
-        (void)clock_gettime(CLOCK_REALTIME, &t);
-        next = other_log(o);
-        next->run = now->run;
-        next->block = now->block;
-        next->words = now->words;
-        cri_writer_end(&o->writer, &now->cri, &next->cri, t.tv_sec, t.tv_nsec);
+    if (now->cri.pending[CRI_STDOUT].len + now->cri.pending[CRI_STDERR].len > 0 || has_gap(o))
+        end_lines(o);
+    if (has_gap(o) &&
+        cri_writer_make_room(&o->writer, &output_log(o)->cri, &prepare_next(o)->cri)) {
         commit(o);
+        end_lines(o);
+        cri_writer_cut(&o->writer, &output_log(o)->cri);
     }
 }
 

@@ -101,7 +101,7 @@ static int check_absent(struct server_request *r, const char *key, const char *n
     const struct kind *k = r->route.kind;
 
     if (!store_head(server_collection(r->server, k), key))
-        return 0;
+        return damage_check_create(r, key, name, err);
     return err_set(err, ERR_ALREADY_EXISTS, "%s \"%s\" already exists", resource_name(r->arena, k),
                    name);
 }

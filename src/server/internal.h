@@ -40,11 +40,12 @@ struct server {
     struct loop *loop;
     struct store *store;
     struct clock *clock;
-    const struct kind **kinds;             /* built in, then installed; NULL-terminated */
-    struct store_collection **collections; /* parallel to kinds */
-    const struct kind **described;         /* kinds, and others with fields; NULL-terminated */
-    struct buf scratch, shown;             /* for encoding objects; their memory is kept */
-    int64_t first_revision;                /* ready once this is on disk */
+    const struct kind **kinds;                 /* built in, then installed; NULL-terminated */
+    struct store_collection **collections;     /* parallel to kinds */
+    const struct kind **described;             /* kinds, and others with fields; NULL-terminated */
+    struct buf scratch, shown;                 /* for encoding objects; their memory is kept */
+    int64_t first_revision;                    /* ready once this is on disk */
+    struct store_collection *first_collection; /* whose commit tells */
     struct wait *waits;
 
     struct httpd *httpd; /* front.c */
@@ -186,6 +187,14 @@ int request_write(struct server_request *r, const char *key, struct json *object
 int request_unchanged(struct server_request *r, const struct store_item *item,
                       struct err *err) must_check;
 
+/* Whether it may exist though the store does not show it. */
+bool object_may_be_damaged(struct server *s, const struct kind *k, const char *key);
+/* Whether it certainly does not exist. */
+bool object_is_absent(struct server *s, const struct kind *k, const char *key);
+/* Refuses to create what may be there but corrupt, unless the owner knows which it is. */
+int damage_check_create(struct server_request *r, const char *key, const char *name,
+                        struct err *err) must_check;
+void damage_announce(struct server *s); /* as events */
 /* 404, or the explanation for a corrupt object (damage.c). */
 int object_missing(struct server *s, const struct kind *k, const char *key, const char *name,
                    struct err *err);

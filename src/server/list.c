@@ -200,6 +200,8 @@ static bool list_one(struct list *l)
     item = key ? store_get(l->collection, key) : NULL;
     if (item)
         (void)visit(l, item);
+    else if (key && object_may_be_damaged(l->request->server, k, key))
+        l->rc = object_missing(l->request->server, k, key, name, l->err);
     return true;
 }
 

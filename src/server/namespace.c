@@ -51,6 +51,7 @@ int make_object(struct server *s, struct arena *a, const struct kind *k, const c
     json_set_string(a, meta, "uid", uid);
     json_set_string(a, meta, "creationTimestamp", time_format(clock_now_ms(s->clock), now));
     object_set_defaults(a, k, object);
+    s->first_collection = server_collection(s, k);
     return object_write(s, a, k, object_key(a, k, ns, name), object, WRITE_PUT, NULL, NULL, NULL,
                         err);
 }
@@ -64,7 +65,7 @@ int namespace_make_account(struct server *s, const char *ns, struct err *err)
 
     if (!key)
         rc = out_of_memory(err);
-    else if (!store_head(server_collection(s, &kind_service_account), key))
+    else if (object_is_absent(s, &kind_service_account, key))
         rc = make_one(s, &a, &kind_service_account, ns, DEFAULT_ACCOUNT, err);
     arena_release(&a);
     return rc;
@@ -77,19 +78,18 @@ static int make_default_queue(struct server *s, struct arena *a, struct err *err
 
     if (!key)
         return out_of_memory(err);
-    return store_head(server_collection(s, &kind_queue), key)
-               ? 0
-               : make_one(s, a, &kind_queue, QUEUE_NAMESPACE, DEFAULT_QUEUE, err);
+    return object_is_absent(s, &kind_queue, key)
+               ? make_one(s, a, &kind_queue, QUEUE_NAMESPACE, DEFAULT_QUEUE, err)
+               : 0;
 }
 
 int namespaces_make(struct server *s, struct err *err)
 {
-    struct store_collection *c = server_collection(s, &kind_namespace);
     struct arena a = ARENA_INIT(SWEEP_MEMORY_BYTES);
     int rc = 0;
 
     for (size_t i = 0; i < ELEMS(protected) && rc == 0; i++)
-        if (!store_head(c, protected[i]))
+        if (object_is_absent(s, &kind_namespace, protected[i]))
             rc = make_one(s, &a, &kind_namespace, "", protected[i], err);
     for (size_t i = 0; i < ELEMS(protected) && rc == 0; i++)
         rc = namespace_make_account(s, protected[i], err);

@@ -136,8 +136,7 @@ static int make_missing(struct server *s, struct arena *a, const struct kind *k,
 
     if (!key)
         return out_of_memory(err);
-    return store_head(server_collection(s, k), key) ? 0
-                                                    : make_object(s, a, k, ns, name, object, err);
+    return object_is_absent(s, k, key) ? make_object(s, a, k, ns, name, object, err) : 0;
 }
 
 int roles_make(struct server *s, struct arena *a, struct err *err)

@@ -59,7 +59,7 @@ static const struct {
 } fixed[] = {
     {"healthz", true, true, verb_health},
     {"livez", true, true, verb_health},
-    {"readyz/storage", false, false, verb_storage},
+    {"readyz/storage", true, false, verb_storage},
     {"readyz", true, true, verb_ready},
     {"metrics", false, false, verb_metrics},
     {"version", false, true, verb_version},
@@ -289,7 +289,7 @@ static int route_request(struct server_request *r, struct err *err)
 
     for (size_t i = 0; i < ELEMS(fixed); i++)
         if (under(path, fixed[i].path, fixed[i].below)) {
-            if (!method_is(r, "GET"))
+            if (!method_is(r, "GET") && !(fixed[i].run == verb_storage && method_is(r, "DELETE")))
                 return err_set(err, ERR_METHOD_NOT_ALLOWED, "only GET is allowed here");
             return fixed[i].run(r, err);
         }

@@ -33,6 +33,7 @@ struct server *server_new(const struct server_options *options, struct err *err)
         namespaces_make(s, err) < 0)
         goto fail;
     s->first_revision = store_next_revision(s->store) - 1;
+    damage_announce(s);
     namespaces_sweep_soon(s);
     events_expire_soon(s);
     return s;

@@ -90,8 +90,10 @@ int verb_ready(struct server_request *r, struct err *err)
 
     if (store_revision(s->store) >= s->first_revision)
         return verb_health(r, err);
-    if (wait_for_revision(s, server_collection(s, &kind_service_account), s->first_revision,
-                          READY_WAIT_MS, first_objects_came, r) < 0)
+    if (!s->first_collection)
+        s->first_collection = server_collection(s, &kind_service_account);
+    if (wait_for_revision(s, s->first_collection, s->first_revision, READY_WAIT_MS,
+                          first_objects_came, r) < 0)
         return out_of_memory(err);
     return 0;
 }

@@ -35,6 +35,9 @@
 /* History kept for watches: replaced rows, and roughly their bytes. */
 #define HISTORY_ROWS 4096u
 #define HISTORY_BYTES (8 * 1024 * 1024)
+/* A revision this far beyond the newest row that is whole is damage, not a number to continue from.
+ */
+#define REVISION_LEAP ((int64_t)1 << 32)
 #define TRIM_ROWS 128u /* deleted at once, and twice what the transaction adds */
 
 /* Free pages: some are kept for reuse, the rest is returned, this many per transaction. */
@@ -325,12 +328,13 @@ static void read_row(sqlite3_stmt *s, struct row *row)
     row->key_len = (size_t)sqlite3_column_bytes(s, 4);
     row->value = sqlite3_column_blob(s, 5);
     row->value_len = (size_t)sqlite3_column_bytes(s, 5);
+    row->crc = sqlite3_column_int64(s, 6);
 }
 
-static bool is_damaged(struct row *row, int64_t crc)
+static bool is_damaged(struct row *row)
 {
     bool damaged = !row->collection || !row->key || (!row->value && row->value_len) ||
-                   row_crc(row) != crc;
+                   !row_is_whole(row);
 
     row->collection = row->collection ? row->collection : "";
     row->key = row->key ? row->key : "";
@@ -361,7 +365,7 @@ static int load_rows(struct database *d, sqlite3_stmt *s, struct database_loadin
         bool damaged;
 
         read_row(s, &row);
-        damaged = is_damaged(&row, sqlite3_column_int64(s, 6));
+        damaged = is_damaged(&row);
         r = l->row(l, &row, damaged, err);
         if (r >= 0 && !damaged && add_history(d, &row, r > 0) < 0)
             r = err_set(err, ERR_INTERNAL, "out of memory");
@@ -371,16 +375,51 @@ static int load_rows(struct database *d, sqlite3_stmt *s, struct database_loadin
     return code == SQLITE_DONE ? 0 : open_error(d, code, err);
 }
 
+#define ROW_COLUMNS "revision, previous, deletion, collection, key, value, crc"
+
+static int newest_whole_row(struct database *d, int64_t *ret)
+{
+    static const char sql[] = "SELECT " ROW_COLUMNS " FROM writes ORDER BY revision DESC";
+    sqlite3_stmt *s = NULL;
+    int code = sqlite3_prepare_v2(d->handle, sql, -1, &s, NULL);
+    struct row row;
+
+    *ret = 0;
+    while (code == SQLITE_OK && *ret == 0 && (code = sqlite3_step(s)) == SQLITE_ROW) {
+        code = SQLITE_OK;
+        read_row(s, &row);
+        if (!is_damaged(&row))
+            *ret = row.revision;
+    }
+    sqlite3_finalize(s);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* A damaged row's revision must not be given away again either, unless it is absurd. */
+static int newest_row(struct database *d, int64_t most, int64_t *ret)
+{
+    char sql[96];
+
+    (void)snprintf(sql, sizeof(sql), "SELECT max(revision) FROM writes WHERE revision <= %" PRId64,
+                   most);
+    return layout_query(d->handle, sql, ret);
+}
+
 static int read_meta(struct database *d, struct database_loading *l)
 {
-    int64_t last = 0;
-    int code = layout_query(d->handle, "SELECT value FROM meta WHERE name='revision'", &l->newest);
+    int64_t last = 0, most;
+    int code = newest_whole_row(d, &last);
 
+    most = last + REVISION_LEAP;
+    if (code == SQLITE_OK)
+        code = newest_row(d, most, &last);
+    if (code == SQLITE_OK)
+        code = layout_query(d->handle, "SELECT value FROM meta WHERE name='revision'", &l->newest);
     if (code == SQLITE_OK)
         code = layout_query(d->handle, "SELECT value FROM meta WHERE name='horizon'", &l->horizon);
-    if (code == SQLITE_OK)
-        code = layout_query(d->handle, "SELECT max(revision) FROM writes", &last);
-    l->newest = max_i64(max_i64(l->newest, l->horizon), last);
+    l->newest = max_i64(l->newest > most ? 0 : l->newest, last);
+    l->newest = max_i64(l->newest, l->horizon > most ? 0 : l->horizon);
+    l->horizon = min_i64(l->horizon, l->newest);
     return code;
 }
 
@@ -390,9 +429,7 @@ int database_load(struct database *d, struct database_loading *l, struct err *er
     int r, code = read_meta(d, l);
 
     if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(d->handle,
-                                  "SELECT revision, previous, deletion, collection, key, value, crc"
-                                  " FROM writes ORDER BY revision",
+        code = sqlite3_prepare_v2(d->handle, "SELECT " ROW_COLUMNS " FROM writes ORDER BY revision",
                                   -1, &s, NULL);
     if (code != SQLITE_OK)
         return open_error(d, code, err);

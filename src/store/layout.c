@@ -6,7 +6,7 @@
 
 #include "base/crc32c.h"
 
-#define LAYOUT_VERSION 2
+#define LAYOUT_VERSION 3
 #define APPLICATION_ID 0x6d757374 /* "must" */
 
 #define TEXT(x) TEXT_OF(x)
@@ -42,7 +42,7 @@ static uint32_t add_number(uint32_t crc, int64_t n)
 }
 
 /* Includes lengths: bytes that moved from one column to the next are damage. */
-uint32_t row_crc(const struct row *row)
+static uint32_t whole_crc(const struct row *row)
 {
     uint32_t crc = add_number(0, row->revision);
 
@@ -51,6 +51,31 @@ uint32_t row_crc(const struct row *row)
     crc = crc32c_add(crc, row->collection, row->collection_len);
     crc = crc32c_add(crc, row->key, row->key_len);
     return crc32c_add(crc, row->value, row->value_len);
+}
+
+static uint32_t identity_crc(const struct row *row)
+{
+    uint32_t crc = add_number(0, row->revision);
+
+    crc = crc32c_add(crc, row->collection, row->collection_len + 1); /* with its NUL */
+    return crc32c_add(crc, row->key, row->key_len);
+}
+
+int64_t row_crc(const struct row *row)
+{
+    return (int64_t)((uint64_t)identity_crc(row) << 32 | whole_crc(row));
+}
+
+bool row_is_whole(const struct row *row)
+{
+    return (uint32_t)row->crc == whole_crc(row);
+}
+
+bool row_is_identified(const struct row *row)
+{
+    uint32_t identity = (uint32_t)((uint64_t)row->crc >> 32);
+
+    return (identity && identity == identity_crc(row)) || row_is_whole(row);
 }
 
 static void sql_row_crc(sqlite3_context *context, int count, sqlite3_value **v)
@@ -128,6 +153,8 @@ int layout_prepare(sqlite3 *handle, const char *path, int *ret_code, struct err 
         return err_set(err, ERR_INTERNAL, "%s is not a database of muster", path);
     else if (code == SQLITE_OK && found == 1)
         code = bring_up(handle);
+    else if (code == SQLITE_OK && found == 2)
+        code = run(handle, code, version); /* its rows are valid here */
     else if (code == SQLITE_OK && found != LAYOUT_VERSION)
         return refuse_version(path, found, err);
     *ret_code = code;

@@ -7,6 +7,10 @@
  * ones are kept for a while for watches. previous is the revision of the row it took the place of,
  * 0 when there was none. meta has 'revision', one that was given away (rows may have newer ones),
  * and 'horizon': every write after it is there.
+ *
+ * crc has two checksums: of the whole row in its lower half, and of revision, collection and key in
+ * its upper half, so that a damaged value does not put in doubt whose it was. Rows written by
+ * layout 2 have no upper half.
  */
 #ifndef MUSTER_STORE_LAYOUT_H
 #define MUSTER_STORE_LAYOUT_H
@@ -20,9 +24,13 @@ struct row {
     bool deletion;
     const char *collection, *key, *value;
     size_t collection_len, key_len, value_len;
+    int64_t crc; /* as stored */
 };
 
-uint32_t row_crc(const struct row *row);
+int64_t row_crc(const struct row *row); /* as it should be stored */
+bool row_is_whole(const struct row *row);
+/* Whether one of the stored checksums proves revision, collection and key. */
+bool row_is_identified(const struct row *row);
 
 /* One number; SQLITE_DONE when there is no row. */
 int layout_query(sqlite3 *handle, const char *sql, int64_t *ret);

@@ -18,15 +18,17 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/map.h"
 #include "base/shrink.h"
 #include "store/change.h"
 #include "store/database.h"
+#include "store/identity.h"
 #include "store/window.h"
 #include "store/writer.h"
 
@@ -35,6 +37,7 @@
 #define DEFAULT_READY_BYTES (8u * 1024u * 1024u)
 #define KEY_LIMIT_BYTES 1024u
 #define DAMAGED_VALUE_LIMIT_BYTES (64u * 1024u * 1024u)
+#define FORGOTTEN "" /* the collection of deletions that replace rows of no known object */
 
 /* Of an entry with writes that are not settled. */
 struct flights {
@@ -61,8 +64,18 @@ struct store_collection {
     size_t committed_count;
     struct window window;
     bool changed; /* since its watches were notified */
+    bool is_used; /* by the server: not only read from a damaged row */
     struct store_collection *next_changed;
     char name[];
+};
+
+/* A damaged row that no later one replaced. */
+struct damage {
+    struct damage *next;
+    const struct store_collection *collection; /* as read */
+    int64_t revision;                          /* as read; that of the entries it withholds */
+    int64_t written;                           /* the true one; INT64_MAX: not known */
+    bool identified;
 };
 
 struct store {
@@ -78,7 +91,8 @@ struct store {
 
     int64_t committed_revision, last_revision;
     int64_t start_revision; /* of windows: everything written after it is known */
-    size_t damage_count;
+    size_t damage_count;    /* of entries */
+    struct damage *damages;
     uint32_t epoch;
     struct change_list turn;                   /* not yet passed to the writer */
     struct change *flight_first, *flight_last; /* all unsettled ones, oldest first */
@@ -199,7 +213,7 @@ static void collection_free(void *value)
     free(c);
 }
 
-struct store_collection *store_collection(struct store *s, const char *name)
+static struct store_collection *collection_make(struct store *s, const char *name)
 {
     struct store_collection *c = map_gets(&s->collections, name);
 
@@ -210,6 +224,15 @@ struct store_collection *store_collection(struct store *s, const char *name)
         collection_free(c);
         return NULL;
     }
+    return c;
+}
+
+struct store_collection *store_collection(struct store *s, const char *name)
+{
+    struct store_collection *c = collection_make(s, name);
+
+    if (c)
+        c->is_used = true;
     return c;
 }
 
@@ -407,19 +430,52 @@ uint32_t store_epoch(const struct store *s)
 
 int64_t store_damaged(struct store_collection *c, const char *key)
 {
-    struct entry *e = entry_find(c, key);
+    const struct entry *e = entry_find(c, key);
 
-    return e && (e->damaged || e->unreadable) ? e->committed.revision : 0;
+    if (!e || !(e->damaged || e->unreadable))
+        return 0;
+    return e->committed.revision ? e->committed.revision : -1;
+}
+
+static bool could_be_in(const struct damage *d, const struct store_collection *c)
+{
+    return !d->identified && (d->collection == c || !d->collection->is_used);
+}
+
+int64_t store_damage_unidentified(const struct store_collection *c)
+{
+    for (const struct damage *d = c->store->damages; d; d = d->next)
+        if (could_be_in(d, c))
+            return d->revision ? d->revision : -1;
+    return 0;
+}
+
+/* The damaged row is known to be this object's: a write replaces it. */
+static bool is_withheld_for_sure(const struct entry *e)
+{
+    for (const struct damage *d = e->collection->store->damages; d; d = d->next)
+        if (d->revision == e->committed.revision && !d->identified)
+            return false;
+    return e->damaged;
 }
 
 size_t store_damage_count(const struct store *s)
 {
-    return s->damage_count;
+    size_t count = s->damage_count;
+
+    for (const struct damage *d = s->damages; d; d = d->next)
+        count += !d->identified;
+    return count;
 }
 
 void store_each_damage(struct store *s, void (*fn)(void *arg, const struct store_damage *damage),
                        void *arg)
 {
+    for (const struct damage *d = s->damages; d; d = d->next)
+        if (!d->identified)
+            fn(arg, &(struct store_damage){
+                        .collection = d->collection->is_used ? d->collection->name : NULL,
+                        .revision = d->revision});
     if (s->damage_count == 0)
         return;
     map_for_each (n, &s->collections) {
@@ -428,7 +484,7 @@ void store_each_damage(struct store *s, void (*fn)(void *arg, const struct store
         map_for_each (m, &c->entries) {
             const struct entry *e = entry_of(m);
 
-            if (e->damaged)
+            if (is_withheld_for_sure(e))
                 fn(arg, &(struct store_damage){c->name, e->node.key, e->committed.revision});
         }
     }
@@ -438,6 +494,39 @@ static void entry_is_whole(struct store *s, struct entry *e)
 {
     s->damage_count -= e->damaged;
     e->damaged = false;
+}
+
+static void release_withheld(struct store *s, int64_t revision)
+{
+    map_for_each (n, &s->collections) {
+        struct store_collection *c = n->value;
+        struct map_node *next;
+
+        for (struct map_node *m = map_first(&c->entries); m; m = next) {
+            struct entry *e = entry_of(m);
+
+            next = map_after(&c->entries, m->key, m->key_len);
+            if (!e->damaged || e->committed.revision != revision)
+                continue;
+            entry_is_whole(s, e);
+            entry_drop_if_unused(c, e);
+        }
+    }
+}
+
+/* The row was replaced. Returns whether it was damaged. */
+static bool damage_ended(struct store *s, int64_t revision)
+{
+    struct damage **at = &s->damages, *d;
+
+    while ((d = *at) && d->revision != revision)
+        at = &d->next;
+    if (!d)
+        return false;
+    *at = d->next;
+    release_withheld(s, revision);
+    free(d);
+    return true;
 }
 
 /* --- writing */
@@ -468,13 +557,14 @@ static int64_t revision_before(const struct entry *e)
     const struct store_item *before = e->flights && e->flights->count ? &e->flights->head
                                                                       : &e->committed;
 
-    return before->value || (before == &e->committed && (text_of(e) || e->damaged))
+    return before->value || (before == &e->committed && (text_of(e) || is_withheld_for_sure(e)))
                ? before->revision
                : 0;
 }
 
-static int queue_write(struct store_collection *c, const char *key, struct blob *value,
-                       bool deletion, store_done_fn *done, void *arg)
+/* replaces: a damaged row, or 0 for the one the key has now. */
+static int queue_change(struct store_collection *c, const char *key, struct blob *value,
+                        bool deletion, int64_t replaces, store_done_fn *done, void *arg)
 {
     struct store *s = c->store;
     size_t len = strlen(key);
@@ -483,14 +573,6 @@ static int queue_write(struct store_collection *c, const char *key, struct blob 
 
     if (s->closing)
         return -ESHUTDOWN;
-    if (len > KEY_LIMIT_BYTES)
-        return -ENAMETOOLONG;
-    if (!store_head(c, key) && !store_damaged(c, key)) {
-        if (deletion)
-            return -ENOENT;
-        if (writer_disk_is_full(s->writer))
-            return -ENOSPC;
-    }
     change = change_new(key, len, value);
     if (!change)
         return -ENOMEM;
@@ -505,7 +587,7 @@ static int queue_write(struct store_collection *c, const char *key, struct blob 
     change->collection = c;
     change->collection_name = c->name;
     change->entry = e;
-    change->replaces = revision_before(e);
+    change->replaces = replaces ? replaces : revision_before(e);
     change->revision = ++s->last_revision;
     change->epoch = s->epoch;
     change->deletion = deletion;
@@ -517,6 +599,39 @@ static int queue_write(struct store_collection *c, const char *key, struct blob 
     flight_add(s, change_ref(change)); /* one reference here, one with the list that travels */
     change_list_add(&s->turn, change);
     return 0;
+}
+
+static int queue_write(struct store_collection *c, const char *key, struct blob *value,
+                       bool deletion, store_done_fn *done, void *arg)
+{
+    if (strlen(key) > KEY_LIMIT_BYTES)
+        return -ENAMETOOLONG;
+    if (!store_head(c, key) && !store_damaged(c, key) && !c->store->closing) {
+        if (deletion)
+            return -ENOENT;
+        if (writer_disk_is_full(c->store->writer))
+            return -ENOSPC;
+    }
+    return queue_change(c, key, value, deletion, 0, done, arg);
+}
+
+int store_damage_forget(struct store *s, int64_t revision, store_done_fn *done, void *arg)
+{
+    struct store_collection *c = collection_make(s, FORGOTTEN);
+    struct blob *nothing = blob_new("{}", 2);
+    const struct damage *d = revision ? s->damages : NULL; /* 0 means that no row is replaced */
+    char key[24];
+    int rc = -ENOMEM;
+
+    while (d && d->revision != revision)
+        d = d->next;
+    (void)snprintf(key, sizeof(key), "%" PRId64, revision);
+    if (!d)
+        rc = -ENOENT;
+    else if (c && nothing)
+        rc = queue_change(c, key, nothing, true, revision, done, arg);
+    blob_unref(nothing);
+    return rc;
 }
 
 int store_put(struct store_collection *c, const char *key, struct blob *value, store_done_fn *done,
@@ -586,6 +701,8 @@ static void publish(struct store *s, struct change *change)
     c->committed_count += (size_t)(!before && !change->deletion);
     c->committed_count -= (size_t)(before && change->deletion);
     entry_is_whole(s, e);
+    if (change->replaces)
+        (void)damage_ended(s, change->replaces);
     s->committed_revision = change->revision;
     flight_ended(e);
     ready_join(e);
@@ -696,18 +813,6 @@ static struct entry *find_revision(struct store *s, int64_t revision, struct sto
     return NULL;
 }
 
-/* The key the value itself names; NULL when it cannot be read. */
-static const char *key_in_value(struct arena *a, const struct row *row)
-{
-    auto_err err = ERR_INIT;
-    const struct json *v = row->value ? json_parse(a, row->value, row->value_len, &err) : NULL;
-    const struct json *meta = json_get(v, "metadata");
-    const char *ns = json_get_string(meta, "namespace", "");
-    const char *name = json_get_string(meta, "name", NULL);
-
-    return !name ? NULL : *ns ? arena_printf(a, "%s/%s", ns, name) : name;
-}
-
 static int withhold_key(struct store_collection *c, const char *key, int64_t revision,
                         struct err *err)
 {
@@ -722,23 +827,85 @@ static int withhold_key(struct store_collection *c, const char *key, int64_t rev
 
 /* Its key may be what is damaged, its value, or the revision it says it took the place of: nothing
  * that any of these names is as it was written last. */
-static int load_damaged(struct store *s, const struct row *row, struct err *err)
+static int withhold_all(struct store *s, struct arena *a, const struct row *row,
+                        struct store_collection *other, struct entry *before, struct err *err)
 {
-    struct store_collection *c = store_collection(s, row->collection), *other = NULL;
-    struct entry *before = row->previous ? find_revision(s, row->previous, &other) : NULL;
-    struct arena a = ARENA_INIT(DAMAGED_VALUE_LIMIT_BYTES);
-    const char *named = key_in_value(&a, row);
-    int rc;
+    struct store_collection *c = collection_make(s, row->collection);
+    const char *named = identity_key_in_value(a, row);
+    int rc = withhold_key(c, row->key, row->revision, err);
 
     if (before)
         withhold(other, before, row->revision);
-    rc = withhold_key(c, row->key, row->revision, err);
     if (rc == 0 && named && c &&
-        !map_gets(&c->entries, named)) /* one with a row of its own is whole */
+        !map_find(&c->entries, named, strlen(named))) /* one with a row of its own is whole */
         rc = withhold_key(c, named, row->revision, err);
-    arena_release(&a);
-    restart_windows(s, row->revision);
     return rc;
+}
+
+/* Unless it was replaced: a row whose revision is damaged comes out of turn. */
+static int withhold_identified(struct store *s, const struct identity *id, int64_t revision,
+                               struct err *err)
+{
+    struct store_collection *c = collection_make(s, id->collection);
+    const struct entry *e = c ? entry_find(c, id->key) : NULL;
+
+    return e && !e->damaged && e->committed.revision > id->revision
+               ? 0
+               : withhold_key(c, id->key, revision, err);
+}
+
+/* Which object it is, by its checksums or because it took the place of that object's row. */
+static bool identify(struct arena *a, const struct row *row, const struct store_collection *c,
+                     const struct entry *before, struct identity *ret)
+{
+    struct identity other = {0};
+
+    if (before)
+        other = (struct identity){c->name, before->node.key, row->revision};
+    if (identity_find(a, row, before ? &other : NULL, ret))
+        return true;
+    *ret = other;
+    return before && strcmp(c->name, row->collection) == 0 &&
+           strcmp(before->node.key, row->key) == 0;
+}
+
+static int load_damaged(struct store *s, const struct row *row, int64_t newest, struct err *err)
+{
+    struct store_collection *other = NULL;
+    struct entry *before = row->previous ? find_revision(s, row->previous, &other) : NULL;
+    struct identity id;
+    struct arena a = ARENA_INIT(DAMAGED_VALUE_LIMIT_BYTES);
+    struct damage *d = calloc(1, sizeof(*d));
+    int rc;
+
+    if (d) {
+        d->identified = identify(&a, row, other, before, &id);
+        d->revision = row->revision;
+        d->written = d->identified ? id.revision : INT64_MAX;
+        d->collection = collection_make(s, row->collection);
+        d->next = s->damages;
+    }
+    if (!d || !d->collection) {
+        free(d);
+        rc = err_set(err, ERR_INTERNAL, "out of memory");
+    } else {
+        s->damages = d;
+        rc = d->identified ? withhold_identified(s, &id, row->revision, err)
+                           : withhold_all(s, &a, row, other, before, err);
+    }
+    arena_release(&a);
+    restart_windows(s, min_i64(row->revision, newest));
+    return rc;
+}
+
+/* Whether the row is newer than the damaged one that withholds its object. */
+static bool is_newer(const struct store *s, const struct entry *e, const struct row *row)
+{
+    const struct damage *d = s->damages;
+
+    while (d && d->revision != e->committed.revision)
+        d = d->next;
+    return !d || row->revision > d->written;
 }
 
 /* Like a committed write, but without notifications. */
@@ -775,9 +942,16 @@ static int load_row(struct database_loading *l, const struct row *row, bool dama
 
     s->start_revision = max_i64(s->start_revision, l->horizon);
     if (damaged)
-        return load_damaged(s, row, err);
-    c = store_collection(s, row->collection);
+        return load_damaged(s, row, l->newest, err);
+    c = collection_make(s, row->collection);
     e = c ? entry_make(c, row->key, row->key_len) : NULL;
+    replaced = e && e->committed.revision && e->committed.revision == row->previous;
+    if (e && row->previous && damage_ended(s, row->previous)) { /* may have dropped e */
+        e = entry_make(c, row->key, row->key_len);
+        replaced = true;
+    }
+    if (e && e->damaged && !is_newer(s, e, row))
+        return 0;
     /* most are too old for watches, and not requested yet */
     small = row->revision <= s->start_revision && row->value_len < SHRINK_TEXT_LIMIT_BYTES;
     if (e && small)
@@ -788,7 +962,6 @@ static int load_row(struct database_loading *l, const struct row *row, bool dama
         blob_unref(value);
         return err_set(err, ERR_INTERNAL, "out of memory");
     }
-    replaced = e->committed.revision && e->committed.revision == row->previous;
     c->committed_count -= is_there(e);
     forget_value(e);
     e->committed.revision = row->revision;
@@ -863,6 +1036,10 @@ void store_close(struct store *s)
         writer_free(s->writer);
     }
     database_close(s->database);
+    for (struct damage *d = s->damages, *next; d; d = next) {
+        next = d->next;
+        free(d);
+    }
     map_release(&s->collections, collection_free);
     free(s->path);
     free(s);

@@ -106,14 +106,23 @@ int store_watch_next(struct store_watch *w, struct store_event *ret) must_check;
 void store_watch_free(struct store_watch *w);
 
 /* An object whose stored state was found corrupt on opening. It is neither read nor listed, in any
- * state; writing or deleting its key ends that. */
+ * state; writing or deleting its key ends that.
+ *
+ * When even the object's identity is lost, everything the row names is withheld, and any absent
+ * object may be the one: only store_damage_forget ends that. */
 struct store_damage {
-    const char *collection, *key;
-    int64_t revision;
+    const char *collection; /* NULL: may be any */
+    const char *key;        /* NULL: not known which object it is */
+    int64_t revision;       /* of the row */
 };
 
 int64_t store_damaged(struct store_collection *c,
                       const char *key); /* its revision; 0: not damaged */
+/* The revision of a corrupt row of an unknown object that may be in the collection; 0: none. */
+int64_t store_damage_unidentified(const struct store_collection *c);
+/* Deletes the corrupt row: its object is lost. -ENOENT: there is none of that revision. */
+int store_damage_forget(struct store *s, int64_t revision, store_done_fn *done,
+                        void *arg) must_check;
 size_t store_damage_count(const struct store *s);
 void store_each_damage(struct store *s, void (*fn)(void *arg, const struct store_damage *damage),
                        void *arg);

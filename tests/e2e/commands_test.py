@@ -373,7 +373,7 @@ class Machine(Commands):
         done = self.daemon.cli("doctor")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         names = [line[6:16].strip() for line in done.stdout.splitlines() if line[:4] in ("ok  ", "warn")]
-        self.assertEqual(names, ["kernel", "cgroups", "namespaces", "GPUs", "daemon", "port", "disk", "open files", "clock", "python", "torch", "mpirun"])
+        self.assertEqual(names, ["kernel", "cgroups", "namespaces", "GPUs", "daemon", "port", "disk", "open files", "clock", "python", "torch", "mpirun", "storage"])
         self.assertIn(f"ok    daemon      up, process {self.daemon.process.pid}\n", done.stdout)
         for line, after in zip(done.stdout.splitlines(), [*done.stdout.splitlines()[1:], ""]):
             self.assertEqual(line.startswith("warn"), after.strip().startswith("fix: "), line)

@@ -147,6 +147,20 @@ class Volumes(app_client.AppClient, harness.WithDaemon):
                 return int(line.split()[1])
         raise AssertionError("no Anonymous: in smaps_rollup")
 
+    def test_a_file_that_is_cut_short_breaks_its_answer_off(self):
+        path = self.folder / "shrinks"
+        path.write_bytes(b"z" * (40 << 20))
+        with socket.create_connection(("127.0.0.1", self.daemon.port), timeout=harness.PATIENCE) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.sendall(f"GET {self.at('shrinks')} HTTP/1.1\r\nHost: 127.0.0.1:{self.daemon.port}\r\n"
+                               f"Authorization: Bearer {self.daemon.token}\r\n\r\n".encode())
+            received = connection.recv(4096)
+            self.assertTrue(received.startswith(b"HTTP/1.1 200"), received)
+            os.truncate(path, 1000)
+            while piece := connection.recv(1 << 20):  # until the server closes it
+                received = received[-100:] + piece
+        self.assertFalse(received.endswith(b"0\r\n\r\n"), received[-20:])
+
     def test_a_body_that_breaks_off_leaves_nothing(self):
         with socket.create_connection(("127.0.0.1", self.daemon.port), timeout=harness.PATIENCE) as s:
             s.sendall(f"PUT {self.at('half')} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n"

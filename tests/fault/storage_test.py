@@ -56,6 +56,15 @@ class Storage(unittest.TestCase):
         self.assertIn(text.encode(), content)
         self.file("muster.db").write_bytes(content.replace(text.encode(), b"#" * len(text)))
 
+    def edit(self, *changes):
+        """Damages rows: SQL that must change something, while the daemon is stopped."""
+        self.daemon.terminate()
+        with contextlib.closing(sqlite3.connect(self.file("muster.db"))) as database:
+            for change in changes:
+                self.assertGreater(database.execute(change).rowcount, 0, change)
+            database.commit()
+        self.daemon.start()
+
     def refused(self):
         """What `muster up` says when it does not start."""
         done = self.daemon.cli("up", "--listen", "127.0.0.1:0", *self.options, timeout=harness.PATIENCE)
@@ -102,6 +111,45 @@ class Damage(Storage):
         self.assertEqual(connection.getresponse().status, 401)
 
 
+    def test_standard_objects_are_withheld_and_not_made_anew(self):
+        role, namespace = "/apis/rbac.authorization.k8s.io/v1/clusterroles/edit", "/api/v1/namespaces/default"
+        merge = {"content_type": "application/merge-patch+json"}
+        self.daemon.call("PATCH", role, {"rules": []}, **merge)
+        uid = self.daemon.call("PATCH", namespace, {"metadata": {"annotations": {"muster.dev/uid": "1234"}}}, **merge)[
+            "metadata"]["uid"]
+        newest = "revision = (SELECT max(revision) FROM writes WHERE collection = '{}' AND key = '{}')"
+        names = {role: ("rbac.authorization.k8s.io/clusterroles", "edit"), namespace: ("/namespaces", "default")}
+        self.edit(*(f"UPDATE writes SET value = replace(value, 'e', 'f') WHERE {newest.format(*name)}"
+                    for name in names.values()))
+        status, text = self.daemon.request("GET", "/readyz/storage")
+        self.assertEqual(status, 500, text)
+        for path, name in names.items():
+            self.assertEqual(self.daemon.request("GET", path)[0], 500, path)
+            self.assertIn(" ".join(name), text.decode())
+        for revision in re.findall(r"revision (\d+)", text.decode())[::-1]:
+            self.daemon.call("DELETE", f"/readyz/storage/{revision}")
+        made = self.daemon.wait_for("/api/v1/namespaces", lambda found: found.get("default"), "the namespace to be made anew")
+        self.assertNotEqual(made["metadata"]["uid"], uid)
+        self.assertTrue(self.daemon.call("GET", role)["rules"])
+
+    def test_an_absurd_revision_is_damage(self):
+        self.put("one", "x")
+        self.put("two", "x")
+        before = int(self.put("three", "x")["metadata"]["resourceVersion"])
+        for revision in (2**63 - 1, -5, 0):
+            self.edit(f"UPDATE writes SET revision = {revision} WHERE key = 'default/two'")
+            self.assertEqual(self.names(), ["one", "three"])
+            self.assertEqual(self.daemon.request("GET", f"{CONFIG_MAPS}/two")[0], 500)
+            self.assertEqual(self.daemon.request("GET", "/readyz/storage")[0], 500)
+            after = int(self.put("three", str(revision), "PUT")["metadata"]["resourceVersion"])
+            self.assertTrue(before < after < before + 100, after)
+        self.daemon.call("DELETE", f"{CONFIG_MAPS}/two")
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(self.names(), ["one", "three"])
+        self.assertEqual(self.daemon.request("GET", "/readyz/storage"), (200, b"ok"))
+
+
 class Rest(Storage):
     def size(self, name):
         return self.file(name).stat().st_size
@@ -136,18 +184,126 @@ class DamagedOwner(Storage):
         owner = self.put("keeper-of-it", "owner")["metadata"]["uid"]
         self.put("owned", "kept", ownerReferences=[
             {"apiVersion": "v1", "kind": "ConfigMap", "name": "keeper-of-it", "uid": owner}])
-        self.daemon.terminate()
-        with contextlib.closing(sqlite3.connect(self.file("muster.db"))) as database:
-            changed = database.execute("UPDATE writes SET key = 'default/keeper-of-xx' WHERE key = 'default/keeper-of-it'")
-            self.assertEqual(changed.rowcount, 1)
-            database.commit()
-        self.daemon.start()
-        for name in ("keeper-of-it", "keeper-of-xx"):
-            self.assertEqual(self.daemon.request("GET", f"{CONFIG_MAPS}/{name}")[0], 500, name)
+        self.edit("UPDATE writes SET key = 'default/keeper-of-xx' WHERE key = 'default/keeper-of-it'")
+        self.assertEqual(self.daemon.request("GET", f"{CONFIG_MAPS}/keeper-of-it")[0], 500)
+        self.collect_orphan()
+        self.assertEqual(self.names(), ["owned"])
+
+    def collect_orphan(self):
         self.put("orphan", "to be collected", ownerReferences=[
             {"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "0-0-0"}])
         self.daemon.wait_for(CONFIG_MAPS, lambda found: "orphan" not in found, "the orphan to be collected")
+
+    def test_an_owner_whose_collection_is_damaged_is_withheld(self):
+        owner = self.put("owner", "owner")["metadata"]["uid"]
+        self.put("owned", "kept", ownerReferences=[{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner}])
+        self.edit("UPDATE writes SET collection = '/configmbps' WHERE key = 'default/owner'")
+        status, text = self.daemon.request("GET", f"{CONFIG_MAPS}/owner")
+        self.assertEqual((status, b"is damaged in the database" in text), (500, True), text)
+        self.collect_orphan()
         self.assertEqual(self.names(), ["owned"])
+
+    def test_nothing_is_collected_while_it_is_not_known_what_is_damaged(self):
+        for damage, known in (("collection = '', key = '', value = ''", ""),
+                              ("key = 'default/ownxx', value = 'garbage'", " of /configmaps")):
+            with self.subTest(damage):
+                owner = self.put("owner", "owner")["metadata"]
+                self.put("owned", "kept", ownerReferences=[
+                    {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["uid"]}])
+                self.edit(f"UPDATE writes SET {damage} WHERE key = 'default/owner'")
+                revision = owner["resourceVersion"]
+                harness.wait_until(lambda: "garbage collection of ConfigMap default/owned: it is not known whether configmaps "
+                                   '\"owner\" exists' in self.daemon.output(), "the collector to have asked")
+                self.assertEqual(self.names(), ["owned"])
+                self.assertEqual(self.daemon.request("GET", f"{CONFIG_MAPS}/owner")[0], 500)
+                status, text = self.daemon.request("GET", "/readyz/storage")
+                self.assertEqual(status, 500)
+                self.assertIn(f"an unknown object{known} at revision {revision}", text.decode())
+                self.assertIn(f"an unknown object{known} is damaged in the database (revision {revision})",
+                              self.daemon.output())
+                self.daemon.wait_for("/api/v1/namespaces/default/events", lambda events: any(
+                    e["reason"] == "StorageDamaged" and revision in e["message"] for e in events.values()), "the event")
+                doctor = self.daemon.cli("doctor").stdout
+                self.assertIn(f"kubectl delete --raw /readyz/storage/{revision}", doctor)
+                self.daemon.call("DELETE", f"/readyz/storage/{revision}")
+                self.daemon.wait_for(CONFIG_MAPS, lambda found: "owned" not in found, "what it owned to be collected")
+                self.assertEqual(self.daemon.request("GET", "/readyz/storage"), (200, b"ok"))
+                self.daemon.kill()
+                self.daemon.start()
+                self.assertEqual(self.daemon.request("GET", "/readyz/storage"), (200, b"ok"))
+                self.assertEqual(self.daemon.request("GET", f"{CONFIG_MAPS}/owner")[0], 404)
+        self.daemon.call("DELETE", "/readyz/storage/1", expect=(404,))
+
+
+class DamagedJob(Storage):
+    options = ("--overcommit",)
+
+    def setUp(self):
+        super().setUp()
+        self.daemon.create(harness.job("train", ["sleep", "1000"], replicas=1, grace=1))
+        ((self.pod, pod),) = self.daemon.wait_running("train", 1).items()
+        self.uid = pod["metadata"]["uid"]
+        self.running = self.daemon.main_processes(self.uid)
+        self.assertEqual(len(self.running), 1)
+
+    def wait_said(self, words):
+        """Until the job's status has the words."""
+        return self.daemon.wait_for(harness.JOBS.format(ns="default"),
+                                    lambda jobs: words in json.dumps(jobs["train"]["status"]), f"the job to say {words!r}")
+
+    def newest(self, collection, key):
+        return f"revision = (SELECT max(revision) FROM writes WHERE collection = '{collection}' AND key = '{key}')"
+
+    def remove(self):
+        self.daemon.cli("rm", "train")
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: not pods, "the pod to be gone")
+
+    def test_training_goes_on_without_its_jobs_collection(self):
+        self.edit("DELETE FROM writes WHERE key = 'default/train' AND NOT "
+                  + self.newest("batch.tensorstack.dev/pytorchtrainingjobs", "default/train"),
+                  "UPDATE writes SET collection = 'batch.tensorstack.dev/pytorchtrainingjobt' WHERE key = 'default/train'")
+        self.assertEqual(self.daemon.request("GET", harness.JOBS.format(ns="default") + "/train")[0], 500)
+        harness.wait_until(lambda: f"garbage collection of Pod default/{self.pod}: " in self.daemon.output(),
+                           "the collector to have asked")
+        self.assertEqual(list(self.daemon.pods("train")), [self.pod])
+        self.assertEqual(self.daemon.main_processes(self.uid), self.running)
+        self.daemon.call("DELETE", harness.JOBS.format(ns="default") + "/train")
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: not pods, "the pod to be gone")
+
+    def test_training_goes_on_without_its_pods_row(self):
+        self.edit(f"UPDATE writes SET value = 'garbage' WHERE {self.newest('/pods', f'default/{self.pod}')}")
+        self.wait_said("is damaged in the database")
+        harness.wait_until(lambda: f"{self.pod}: cannot be asked for" in self.daemon.output(), "the node to have asked")
+        self.assertEqual(self.daemon.main_processes(self.uid), self.running)
+        self.daemon.call("DELETE", f"{harness.PODS.format(ns='default')}/{self.pod}")
+        ((_, pod),) = self.daemon.wait_running("train", 1).items()
+        self.assertNotEqual(pod["metadata"]["uid"], self.uid)
+        for pid in self.running:
+            harness.wait_until(lambda: not harness.is_alive(pid), "the old program to be stopped")
+        self.remove()
+
+    def test_training_goes_on_while_it_is_not_known_that_its_pod_is_damaged(self):
+        newest = self.newest("/pods", f"default/{self.pod}")
+        self.edit(f"DELETE FROM writes WHERE key = 'default/{self.pod}' AND collection = '/pods' AND NOT {newest}",
+                  f"UPDATE writes SET key = 'default/x', value = 'garbage' WHERE {newest}")
+        self.wait_said("an unknown object is damaged in the database")
+        harness.wait_until(lambda: f"{self.pod}: cannot be asked for" in self.daemon.output(), "the node to have asked")
+        self.assertEqual(self.daemon.main_processes(self.uid), self.running)
+        revision = re.search(r"at revision (\d+)", self.daemon.request("GET", "/readyz/storage")[1].decode())[1]
+        self.daemon.call("DELETE", f"/readyz/storage/{revision}")
+        ((_, pod),) = self.daemon.wait_running("train", 1).items()
+        self.assertNotEqual(pod["metadata"]["uid"], self.uid)
+        self.remove()
+
+    def test_a_job_in_a_damaged_namespace_says_why_it_has_no_pods(self):
+        self.edit(f"UPDATE writes SET value = 'garbage' WHERE {self.newest('/namespaces', 'default')}")
+        self.assertEqual(self.daemon.main_processes(self.uid), self.running)
+        self.daemon.call("DELETE", f"{harness.PODS.format(ns='default')}/{self.pod}")
+        self.wait_said('namespaces \\"default\\" is damaged in the database')
+        revision = re.search(r"/namespaces default at revision (\d+)", self.daemon.request("GET", "/readyz/storage")[1].decode())
+        self.daemon.call("DELETE", f"/readyz/storage/{revision[1]}")
+        self.daemon.wait_running("train", 1)
+        self.remove()
 
 
 class Lost(Storage):
@@ -261,25 +417,71 @@ class FullDisk(Storage):
     def test_a_log_that_ends_on_the_full_disk_says_what_it_lacks(self):
         with tempfile.TemporaryDirectory(prefix="muster-flag-", dir="/tmp") as folder:
             flag = os.path.join(folder, "go")
-            program = f"""import os, sys, time
-while not os.path.exists({flag!r}): time.sleep(0.05)
-for i in range(400):  # each a write of its own, until nothing fits any more
-    os.write(1, b"line %d\\n" % i)
-    time.sleep(0.002)
-sys.exit(7)"""
-            self.daemon.create(harness.job("train", [sys.executable, "-c", program], replicas=1))
+            self.daemon.create(harness.job("train", self.writer(flag, 7), replicas=1))
             (name,) = self.daemon.wait_running("train", 1)
             self.fill_all()
             self.fill()
             pathlib.Path(flag).touch()
             self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: pods[name]["status"]["phase"] == "Failed",
                                  "the pod to end")
-        *lines, last = self.daemon.log(name).splitlines()
+        self.check_marked(name)
+        os.unlink(os.path.join(self.disk, "filler"))
+
+    def writer(self, flag, code):
+        """A program that writes 400 lines once the flag is there; when it is started again it writes none."""
+        return [sys.executable, "-c", f"""import os, sys, time
+while not os.path.exists({flag!r}): time.sleep(0.05)
+for i in range(0 if os.environ.get("AGAIN") and os.path.exists({flag + "-again"!r}) else 400):
+    os.write(1, b"line %d\\n" % i)  # each a write of its own, until nothing fits any more
+    time.sleep(0.002)
+if os.environ.get("AGAIN"):
+    if os.path.exists({flag + "-again"!r}): time.sleep(1000)
+    open({flag + "-again"!r}, "w").close()
+sys.exit({code})"""]
+
+    def check_marked(self, pod, query=""):
+        *lines, last = self.daemon.log(pod, query=query).splitlines()
         lost = re.fullmatch(r"\[muster: (\d+) bytes of this log could not be written here\]", last)
-        self.assertTrue(lost, last)
+        self.assertTrue(lost, (pod, query, last))
         self.assertEqual(int(lost[1]), sum(len(f"line {i}\n") for i in range(400))
                          - sum(len(line) + 1 for line in lines if line.startswith("line ")))
+
+    def test_every_log_that_ends_on_the_full_disk_says_what_it_lacks(self):
+        pods = harness.PODS.format(ns="default")
+        with tempfile.TemporaryDirectory(prefix="muster-flag-", dir="/tmp") as folder:
+            os.chmod(folder, 0o777)
+            flag = os.path.join(folder, "go")
+
+            def container(name, code, **more):
+                return {"name": name, "image": "none", "command": self.writer(flag, code), **more}
+
+            def make(name, policy, containers, **more):
+                self.daemon.call("POST", pods, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
+                    "restartPolicy": policy, "terminationGracePeriodSeconds": 0, "containers": containers, **more}})
+
+            def first_state(pod, which):
+                return pod["status"].get(which, [{}])[0].get("state", {})
+
+            make("several", "Never", [container(name, 7) for name in "abc"])
+            make("init", "Never", [{"name": "main", "image": "none", "command": ["true"]}],
+                 initContainers=[container("first", 0)])
+            make("again", "OnFailure", [container("c", 7, env=[{"name": "AGAIN", "value": "1"}])])
+            self.daemon.wait_for(pods, lambda found: found["several"]["status"]["phase"] == "Running"
+                                 and found["again"]["status"]["phase"] == "Running"
+                                 and "running" in first_state(found["init"], "initContainerStatuses"), "the pods to run")
+            self.fill_all()
+            self.fill()
+            pathlib.Path(flag).touch()
+            self.daemon.wait_for(pods, lambda found: found["several"]["status"]["phase"] == "Failed"
+                                 and "terminated" in first_state(found["init"], "initContainerStatuses")
+                                 and found["again"]["status"]["containerStatuses"][0]["restartCount"] > 0, "them to end")
+            for name in "abc":
+                self.check_marked("several", f"?container={name}")
+            self.check_marked("init", "?container=first")
+            self.check_marked("again", "?previous=true")
         os.unlink(os.path.join(self.disk, "filler"))
+        self.daemon.call("DELETE", f"{pods}/again")
+        self.daemon.wait_for(pods, lambda found: "again" not in found, "the pod to be gone")
 
     def test_what_is_there_may_grow(self):
         self.put("small", "x")

@@ -360,6 +360,47 @@ static void lost_lines_are_told_where_they_are_missing(void **state)
     assert_int_equal(close(dir_fd), 0);
 }
 
+#define TEN "0123456789"
+#define FIRST_LINE TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "\n"
+
+/* The mark takes the place of lines that it then counts, and of an earlier mark. */
+static void a_mark_needs_no_room(void **state)
+{
+    static struct cri_state states[8];
+    struct fixture *f = *state;
+    int fd, dir_fd = open(f->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct rlimit before, small;
+    struct cri_writer w;
+    char text[2048] = "";
+    ssize_t n;
+
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    cri_writer_init(&w, dir_fd, "main", 0, (struct cri_limits){.segment_bytes = 0});
+    feed_line(&w, states, 0, FIRST_LINE "second\nthird\nfourth\n");
+    small = (struct rlimit){.rlim_cur = (rlim_t)states[1].size, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    feed_line(&w, states, 1, "lost\n");
+    cri_writer_end(&w, &states[2], &states[3], 0, 0);
+    assert_int_equal(states[3].told_bytes, 0);
+    for (size_t i = 3; i < 7; i += 2) {
+        assert_true(cri_writer_make_room(&w, &states[i], &states[i + 1]));
+        cri_writer_end(&w, &states[i + 1], &states[i + 2], 0, 0);
+        cri_writer_cut(&w, &states[i + 2]);
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(states[4].size, CRI_HEADER_LEN + strlen(FIRST_LINE)); /* it stays at first */
+    assert_int_equal(states[5].told_bytes, 25);
+    cri_writer_release(&w);
+    fd = openat(dir_fd, "main.0.0.log", O_RDONLY | O_CLOEXEC);
+    n = read(fd, text, sizeof(text) - 1);
+    assert_int_equal(n, states[7].size);
+    assert_string_equal(text + CRI_HEADER_LEN,
+                        "[muster: 126 bytes of this log could not be written here]\n");
+    close(fd);
+    assert_int_equal(close(dir_fd), 0);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, fixture_setup, fixture_teardown)
 
 int main(int argc, char **argv)
@@ -382,6 +423,7 @@ int main(int argc, char **argv)
         T(rotated_files_are_read_as_one),
         T(a_full_disk_costs_only_the_log),
         T(lost_lines_are_told_where_they_are_missing),
+        T(a_mark_needs_no_room),
     };
     int ret;
 

@@ -594,6 +594,35 @@ static void is_ready_when_what_every_cluster_has_is_there(void **state)
            NULL, 200);
 }
 
+static void turn_the_loop(void *arg)
+{
+    (void)arg;
+}
+
+/* Not only when all of it is made, which ends with other kinds. */
+static void is_ready_when_one_standard_object_is_made_again(void **state)
+{
+    struct fixture *f = *state;
+    struct server_options o = {.clock = &f->clock.clock, .loop = f->loop, .store = f->store};
+    auto_err err = ERR_INIT;
+    struct answer a;
+
+    expect(f, "DELETE", "/apis/rbac.authorization.k8s.io/v1/clusterroles/edit", NULL, 200);
+    transport_free(f->transport);
+    server_free(f->server);
+    f->server = server_new(&o, &err);
+    f->transport = server_local_transport(f->server, &caller_owner);
+    ask_with(f, &a, "GET", "/readyz", NULL, NULL, NULL);
+    while (store_revision(f->store) + 1 < store_next_revision(f->store))
+        loop_run_once(f->loop);
+    for (int turn = 0; turn < 10 && !a.came; turn++) {
+        (void)clock_start(loop_clock(f->loop), 0, turn_the_loop, NULL);
+        loop_run_once(f->loop);
+    }
+    assert_true(a.came);
+    assert_int_equal(a.status, 200);
+}
+
 static void put_events(struct fixture *f, const char *ns, int from, int to)
 {
     struct store_collection *events = store_collection(f->store, "/events");
@@ -817,6 +846,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(is_ready_when_what_every_cluster_has_is_there),
+        test(is_ready_when_one_standard_object_is_made_again),
         test(classes_and_templates_are_kept),
         test(the_oldest_of_too_many_events_go),
         test(pods_get_the_priority_of_their_class),

@@ -443,8 +443,8 @@ static void other_layout_version_is_refused(void **state)
     put_now(f, f->pods, "a", "x");
     store_close(f->store);
     f->store = NULL;
-    run_sql(f->path, "PRAGMA user_version=3");
-    assert_refused(f, f->path, "layout 3, this muster knows layout 2");
+    run_sql(f->path, "PRAGMA user_version=4");
+    assert_refused(f, f->path, "layout 4, this muster knows layout 3");
 }
 
 static void damaged_page_is_told_when_opening(void **state)
@@ -525,7 +525,8 @@ static void note_damage(void *arg, const struct store_damage *d)
 {
     char *text = arg;
 
-    snprintf(text + strlen(text), 128, "%s %s %" PRId64 ";", d->collection, d->key, d->revision);
+    snprintf(text + strlen(text), 128, "%s %s %" PRId64 ";", d->collection ? d->collection : "?",
+             d->key ? d->key : "?", d->revision);
 }
 
 static void assert_damage(struct fixture *f, const char *wanted)
@@ -575,7 +576,6 @@ static void damage_ends_with_a_write(void **state)
     assert_int_equal(store_count(f->pods), 1);
 }
 
-/* Neither the name that is read nor the one it must have been is shown as something it is not. */
 static void damaged_key_hides_what_it_was_of(void **state)
 {
     struct fixture *f = *state;
@@ -584,7 +584,7 @@ static void damaged_key_hides_what_it_was_of(void **state)
     put_now(f, f->pods, "a", "y");
     put_now(f, f->pods, "b", "z");
     damage(f, "UPDATE writes SET key='q' WHERE revision=2");
-    assert_damage(f, "/pods a 2;/pods q 2;");
+    assert_damage(f, "/pods a 2;"); /* its second checksum proves that it is not q's */
     assert_null(store_get(f->pods, "a"));
     assert_true(is_at(store_get(f->pods, "b"), "z@3"));
 }
@@ -618,6 +618,133 @@ static void old_damage_that_was_overwritten_is_nobodys(void **state)
     put_now(f, f->pods, "a", "y");
     damage(f, "UPDATE writes SET value='garbage' WHERE revision=1");
     assert_damage(f, "");
+    assert_true(is_at(store_get(f->pods, "a"), "y@2"));
+}
+
+static void put_json(struct fixture *f, const char *key, const char *kind)
+{
+    char text[256];
+    int n = snprintf(text, sizeof(text),
+                     "{\"apiVersion\":\"v1\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\","
+                     "\"resourceVersion\":\"%" PRId64 "\"}}",
+                     kind, key, store_next_revision(f->store));
+    struct blob *value = blob_new(text, (size_t)n);
+    struct written w = write_started(f);
+
+    assert_int_equal(store_put(f->pods, key, value, ended, &w), 0);
+    blob_unref(value);
+    settle_all(f);
+}
+
+static void identity_is_found_in_the_value(void **state)
+{
+    static const char *const changes[] = {"collection='/podt'", "key='q'", "collection='', key=''",
+                                          "collection='/podt', value=value||' '"};
+    struct fixture *f = *state;
+    char sql[160], wanted[64];
+
+    for (size_t i = 0; i < ELEMS(changes); i++) {
+        int64_t revision = store_next_revision(f->store);
+
+        put_json(f, "a", "Pod");
+        snprintf(sql, sizeof(sql), "UPDATE writes SET %s WHERE revision=%" PRId64, changes[i],
+                 revision);
+        damage(f, sql);
+        snprintf(wanted, sizeof(wanted), "/pods a %" PRId64 ";", revision);
+        assert_damage(f, wanted);
+        assert_int_equal(store_damage_unidentified(f->pods), 0);
+        remove_now(f, f->pods, "a");
+    }
+}
+
+/* What reads as a collection in use is of that one; else it may be of any. */
+static void unknown_object_may_be_any_until_it_is_given_up(void **state)
+{
+    static const struct {
+        const char *change;
+        bool any;
+    } cases[] = {{"collection='', key='', value=''", true},
+                 {"key='q', value='garbage'", false},
+                 {"crc=crc & 0xffffffff, value='garbage'", false}}; /* as layout 2 wrote it */
+    struct fixture *f = *state;
+    char sql[160];
+    struct written w;
+
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        int64_t revision = store_next_revision(f->store);
+
+        put_now(f, f->pods, "a", "x");
+        snprintf(sql, sizeof(sql), "UPDATE writes SET %s WHERE revision=%" PRId64, cases[i].change,
+                 revision);
+        damage(f, sql);
+        assert_int_equal(store_damage_unidentified(f->pods), revision);
+        assert_int_equal(store_damage_unidentified(f->jobs), cases[i].any ? revision : 0);
+        put_now(f, f->jobs, "c", "made meanwhile");
+        fixture_reopen(f);
+        assert_int_equal(store_damage_unidentified(f->pods), revision);
+        assert_int_equal(store_damage_forget(f->store, revision + 100, NULL, NULL), -ENOENT);
+        w = write_started(f);
+        assert_int_equal(store_damage_forget(f->store, revision, ended, &w), 0);
+        settle_all(f);
+        assert_int_equal(w.reason, 0);
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(store_damage_count(f->store), 0);
+            assert_int_equal(store_damage_unidentified(f->pods), 0);
+            assert_int_equal(store_damaged(f->pods, "q"), 0);
+            assert_non_null(store_get(f->jobs, "c"));
+            fixture_reopen(f);
+        }
+    }
+}
+
+/* A row that says it took the place of the damaged one proves that it is history. */
+static void unknown_object_that_was_written_again_is_known(void **state)
+{
+    struct fixture *f = *state;
+
+    put_now(f, f->pods, "a", "x");
+    put_now(f, f->pods, "a", "y");
+    damage(f, "UPDATE writes SET key='q', value='garbage' WHERE revision=1");
+    assert_damage(f, "");
+    assert_true(is_at(store_get(f->pods, "a"), "y@2"));
+    assert_int_equal(store_damage_unidentified(f->pods), 0);
+}
+
+static void damaged_revision_neither_counts_nor_shows_an_older_state(void **state)
+{
+    static const char *const revisions[] = {"9223372036854775807", "-3", "0"};
+    struct fixture *f = *state;
+    char sql[128];
+
+    for (size_t i = 0; i < ELEMS(revisions); i++) {
+        int64_t revision;
+
+        put_now(f, f->pods, "a", "older");
+        revision = store_next_revision(f->store);
+        put_now(f, f->pods, "a", "newer");
+        snprintf(sql, sizeof(sql), "UPDATE writes SET revision=%s WHERE revision=%" PRId64,
+                 revisions[i], revision);
+        damage(f, sql);
+        assert_null(store_get(f->pods, "a"));
+        assert_int_not_equal(store_damaged(f->pods, "a"), 0);
+        assert_true(store_revision(f->store) <= revision);
+        assert_true(store_revision(f->store) >= revision - 1);
+        put_now(f, f->jobs, "c", "made meanwhile");
+        snprintf(sql, sizeof(sql), "DELETE FROM writes WHERE revision=%s", revisions[i]);
+        damage(f, sql);
+        assert_true(store_get(f->pods, "a"));
+    }
+}
+
+static void absurd_meta_is_not_believed(void **state)
+{
+    struct fixture *f = *state;
+
+    put_now(f, f->pods, "a", "x");
+    damage(f, "UPDATE meta SET value=9223372036854775807");
+    assert_int_equal(store_revision(f->store), 1);
+    put_now(f, f->pods, "a", "y");
+    fixture_reopen(f);
     assert_true(is_at(store_get(f->pods, "a"), "y@2"));
 }
 
@@ -764,6 +891,11 @@ int main(void)
         TEST(damaged_key_hides_what_it_was_of),
         TEST(every_column_is_checked),
         TEST(old_damage_that_was_overwritten_is_nobodys),
+        TEST(identity_is_found_in_the_value),
+        TEST(unknown_object_may_be_any_until_it_is_given_up),
+        TEST(unknown_object_that_was_written_again_is_known),
+        TEST(damaged_revision_neither_counts_nor_shows_an_older_state),
+        TEST(absurd_meta_is_not_believed),
         TEST(writes_are_refused_while_the_files_are_gone),
         TEST(space_is_given_back),
         TEST(updates_do_not_grow_the_file),
