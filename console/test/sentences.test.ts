@@ -115,7 +115,7 @@ test("every sentence of the source has its Chinese", () => {
         const words = row.replaceAll("{}", "").match(/[A-Za-z']+/g) ?? [];
         const sentence = words.length >= 2 && row.includes(" ") && !row.includes("\n");
         const aside = calls.some((call) => ASIDE.some((one) => one.test(call)));
-        const none = NO_SENTENCES.includes(text) || text.startsWith("PATH="); // a shell script
+        const none = NO_SENTENCES.includes(text) || /^PATH=|\bexec \w/.test(text); // a shell script
         return sentence && !aside && !none && !(row in SENTENCES) && !FROM_DATA.includes(row);
       })
       .map(({ row }) => `${file}: ${row}`),

@@ -122,6 +122,12 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "This is a test.": "这是一次测试。",
   "more events wait than are kept: the oldest was given up": "等待发送的事件太多，已放弃最旧的一个",
   // core/schedule_plan.c
+  "it ran longer than its activeDeadlineSeconds ({})":
+    "运行时间超过其 activeDeadlineSeconds（{1}）",
+  'not placed: its label {} names the PodGroup of {} "{}", which has not created it':
+    "不予调度：其标签 {1} 指向 {2}“{3}”的 PodGroup，但该 Pod 并非由它创建",
+  'not placed: the PodGroup "{}" wants {} pod{} (spec.members), and has room for that many':
+    "不予调度：PodGroup“{1}”只需要 {2} 个 Pod（spec.members），且这些位置已分配",
   'it was stopped: it lacks members, and the quota of queue "{}" no longer holds all it needs':
     "已被停止：缺少成员，而队列“{1}”的配额已容不下它所需的全部资源",
   'it was stopped: it lacks members, as does {} "{}" of queue "{}", which goes on in its place':
@@ -235,6 +241,9 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'waiting for the quota of queue "{}"{}': "等待队列“{1}”的配额{2+}",
   'waiting for the quota of queue "{}": needs {}; more than {} are in line before it':
     "等待队列“{1}”的配额：需要 {2}；前面超过 {3} 个",
+  ", {} of it for pods that are not there": "，其中 {1} 留给尚不存在的 Pod",
+  '; {} is free when {} "{}" has ended, at {} at the latest':
+    "；{2}“{3}”结束后有 {1} 空闲，最迟在 {4}",
   " until {} at the latest": "，最迟到 {1}",
   "; it holds {} itself": "；它自己占用 {1+}",
   '; {} "{}"{} holds {}': "；“{2}”{3+}占用 {4+}",

@@ -125,7 +125,7 @@ function sentence(text: string): string | null {
 
 /** After words of ours only: a time in a program's own words is the program's. */
 const TIME =
-  /(?<=until |began running at |最迟到 |Job 于 )(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z| UTC)/g;
+  /(?<=until |ended, at |began running at |最迟到 |最迟在 |Job 于 )(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z| UTC)/g;
 
 function inZone(text: string): string {
   return text.replace(TIME, (_, day: string, time: string) => exact(Date.parse(`${day}T${time}Z`)));
