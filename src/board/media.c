@@ -185,7 +185,7 @@ bool picture_look(const void *data, size_t len, struct picture *ret)
 bool picture_of(const struct event_value *v, size_t index, struct picture *ret)
 {
     struct wire w = wire_of(v->body.data, v->body.len);
-    struct event_bytes text;
+    struct event_bytes text = {0};
     struct wire_field f;
 
     if (index >= PICTURES_LIMIT)

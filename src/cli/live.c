@@ -139,7 +139,7 @@ static int open_caches(struct live *l, struct err *err)
     const struct live_options *o = l->options;
     const char *query = o->labels ? session_labels_query(o->session->arena, o->labels) : NULL;
 
-    for (size_t i = 0; job_kinds[i] && i < ELEMS(l->caches); i++) {
+    for (size_t i = 0; i < ELEMS(l->caches) && job_kinds[i]; i++) {
         l->caches[i] = cache_new(&(struct cache_options){.transport = o->session->transport,
                                                          .clock = loop_clock(l->loop),
                                                          .kind = job_kinds[i]->kind,

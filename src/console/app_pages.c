@@ -37,7 +37,7 @@ static const char *state_text(struct arena *a, const struct app_kind *kind, cons
     const char *message = json_get_string(status, "message", "");
     const char *phase = json_get_string(status, "phase", "");
 
-    if (json_get_bool(json_get(app, "spec"), "suspend", false))
+    if (kind && json_get_bool(json_get(app, "spec"), "suspend", false))
         return arena_printf(a,
                             "It is suspended. To start it again: kubectl -n %s patch %s %s --type "
                             "merge -p '{\"spec\":{\"suspend\":false}}'",

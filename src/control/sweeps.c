@@ -127,7 +127,8 @@ static struct member *member_of(struct sweep *w, const struct kind *k, const str
         free(m);
         return NULL;
     }
-    return *at = m;
+    *at = m;
+    return m;
 }
 
 void sweeps_on_job(struct sweeps *s, const struct kind *k, const struct json *job)

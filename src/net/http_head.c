@@ -156,13 +156,14 @@ int http_head_parse(struct http_head *h, const struct http_head_scan *s, struct 
                     const char *data, size_t len, struct http_refusal *why)
 {
     char *line = arena_strndup(a, data, len), *stop;
-    const char *end = line + len - 2, *wrong = NULL;
+    const char *end, *wrong = NULL;
     struct seen seen = {0};
     int rc;
 
     *h = (struct http_head){.fields = arena_alloc(a, (s->lines + 1) * sizeof(*h->fields))};
     if (!line || !h->fields)
         return -ENOMEM;
+    end = line + len - 2;
     if (s->lines == 0)
         return refuse(why, 400, "a request does not begin with an empty line");
     stop = strchr(line, '\r');

@@ -70,7 +70,9 @@ static struct wire_field first_bytes(const struct wire_field *v)
     while (wire_next(&w, &f))
         if (f.number == 1 && f.type == WIRE_BYTES)
             found = f;
-    return w.bad ? (struct wire_field){.data = NULL} : found;
+    if (w.bad)
+        found = (struct wire_field){.data = NULL};
+    return found;
 }
 
 static struct json *new_quantity(struct decoder *d, const struct wire_field *v)
