@@ -319,7 +319,7 @@ spec:
         self.assertEqual((done.returncode, done.stdout == text), (0, True), done.stderr)
         done = self.daemon.cli("exec", "steady", "--replica", "worker-9", "--", "true")
         self.assertEqual(done.returncode, 5)
-        self.assertIn("job 'steady' has no replica worker-9 that runs", done.stderr)
+        self.assertIn("'steady' has no running replica worker-9", done.stderr)
         done = self.daemon.cli("exec", worker, "--", "ls", "--color=wrong")
         self.assertIn("--color", done.stderr)
         self.assertIn("ls", done.stderr)
