@@ -21,6 +21,11 @@ void claims_clear(struct ledger *l)
     }
 }
 
+bool group_claims(const struct ledger *l, const struct group *g)
+{
+    return g->claim_len > 0 && g->claimed_at == l->walks;
+}
+
 int64_t group_duration_ms(const struct group *g)
 {
     int64_t limit = g->queue->max_duration_ms;
@@ -192,6 +197,7 @@ static void become_head(struct decision *d, struct group *g)
 
         n->claimed_from_ms = min_i64(n->claimed_from_ms, start);
     }
+    g->claimed_at = d->ledger->walks;
     if (d->heads_len < CLAIMS_LIMIT)
         d->heads[d->heads_len++] = g;
 }
@@ -240,6 +246,15 @@ static bool is_good(const struct ledger *l, const struct group *g, int64_t requi
         if (!place_fits(l, &g->claim[i].asks, &room))
             return false;
     }
+    return true;
+}
+
+bool claim_ending_room(struct decision *d, struct group *g, int64_t required)
+{
+    if (d->heads_len == CLAIMS_LIMIT || d->ledger->ending == 0 ||
+        !place_members(d->ledger, g, required, ROOM_TO_COME))
+        return false;
+    claim_places(d, g);
     return true;
 }
 

@@ -61,6 +61,8 @@ void preempt_stuck(struct decision *d);
 /* claims.c: room reserved for a group until it can start. */
 void claims_clear(struct ledger *l);
 void claim_room(struct decision *d, struct group *g, int64_t required);
+/* Claims what is free or held by pods that are stopping, if that suffices. */
+bool claim_ending_room(struct decision *d, struct group *g, int64_t required);
 /* Turns the places from a trial into the group's claim, and ends the trial. */
 void claim_places(struct decision *d, struct group *g);
 /* When it started; 0: it has not. */

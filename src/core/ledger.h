@@ -205,6 +205,7 @@ struct group {
     size_t claim_len;
     int64_t claim_members;    /* members the claim is for */
     uint64_t claim_rules;     /* ledger.rules when it was made */
+    uint64_t claimed_at;      /* ledger.walks when it was last in force */
     enum wait_reason verdict; /* a verdict regardless of free room; WAIT_NONE: may be tried */
     uint64_t judged_at;       /* ledger.rules at the verdict */
     enum wait_reason reason;
@@ -364,6 +365,8 @@ int64_t group_there(const struct group *g);
 /* Whether a role has too few members; the first such role and its count. */
 bool group_lacks_role(const struct group *g, const struct group_role **ret_role,
                       int64_t *ret_there);
+/* Whether its claim is one of the last decision, not of an earlier one. */
+bool group_claims(const struct ledger *l, const struct group *g);
 /* How many members without a place must get one together. */
 int64_t group_required(const struct group *g);
 struct resources group_asks(const struct group *g, int64_t members);

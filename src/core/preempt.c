@@ -293,12 +293,10 @@ bool preempt_for(struct decision *d, struct group *g, int64_t required)
     struct ledger *l = d->ledger;
     size_t len;
 
+    if (claim_ending_room(d, g, required)) /* its victims are already stopping */
+        return true;
     if (d->heads_len == CLAIMS_LIMIT)
         return false;
-    if (l->ending > 0 && place_members(l, g, required, ROOM_TO_COME)) {
-        claim_places(d, g); /* its victims are already stopping */
-        return true;
-    }
     if (!l->may_preempt || g->started || yields(g) || d->preemptions >= ATTEMPTS_LIMIT)
         return false;
     h.victims = arena_alloc(d->arena, CANDIDATES_LIMIT * sizeof(*h.victims));
@@ -359,7 +357,6 @@ static bool is_in_the_way(const struct group *g, struct group *other, struct gro
 static struct group *last_in_the_way(const struct decision *d, const struct group *g)
 {
     struct group *last = NULL;
-    bool claims = false;
 
     if (!is_stuck(g))
         return NULL;
@@ -369,9 +366,7 @@ static struct group *last_in_the_way(const struct decision *d, const struct grou
                 return NULL;
         return last;
     }
-    for (size_t i = 0; i < d->heads_len; i++)
-        claims = claims || d->heads[i] == g;
-    for (size_t i = 0; i < g->claim_len && claims; i++)
+    for (size_t i = 0; i < g->claim_len && group_claims(d->ledger, g); i++)
         for (const struct member *m = g->claim[i].is_short ? g->claim[i].node->holders : NULL; m;
              m = m->next_on_node)
             if (m->ending || !is_in_the_way(g, m->group, &last))

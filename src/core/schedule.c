@@ -374,7 +374,7 @@ static enum wait_reason keep_turn(struct decision *d, struct group *g, bool has_
 
     if (has_quota && place(d, g, count))
         claim_places(d, g);
-    else if (has_quota)
+    else if (has_quota && !claim_ending_room(d, g, count))
         claim_room(d, g, count);
     return WAIT_AGAIN;
 }

@@ -1165,9 +1165,8 @@ static const struct group *before_in_quota(struct decision *d, const struct grou
     struct resources asks = lacks(g), beside = g->queue->reserved;
     enum resource which;
 
-    for (size_t i = 0; i < d->heads_len; i++)
-        for (size_t k = 0; d->heads[i] == g && k < g->claim_len; k++)
-            resources_subtract(&beside, &g->claim[k].asks);
+    for (size_t i = 0; i < g->claim_len && group_claims(d->ledger, g); i++)
+        resources_subtract(&beside, &g->claim[i].asks);
     if (!queue_lacks(g->queue, &asks, &beside, &which))
         return NULL;
     for (size_t i = g->position - 1; i > 0; i--) {

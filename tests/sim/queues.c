@@ -712,6 +712,7 @@ static bool look(struct rival *r)
             return false;
     arena_reset(&r->plans);
     plan_init(&plan, &r->plans);
+    judge_before_decision(r);
     schedule(r->ledger, r->world->now_ms, &plan);
     if (r->ledger->broken || arena_failed(&r->plans))
         abort();

@@ -28,6 +28,7 @@ struct rival {
     struct ledger *ledger;
     struct map seen[SETS];
     size_t seen_len[SETS], must_see[SETS];
+    struct map taking; /* groups for which others were being stopped when it last decided */
     struct arena plans;
     const struct plan_step *next;
     int64_t wake_at_ms; /* as its last plan asks */
@@ -75,9 +76,10 @@ bool pod_holds(const struct json *pod); /* a node's room */
 void note(struct queues *q, const char *fmt, ...) printf_like(2, 3);
 void wrong(struct queues *q, const char *fmt, ...) printf_like(2, 3);
 
-/* queues_judge.c: what must hold after every write, after a decision, and when nothing is left to
+/* queues_judge.c: what must hold after every write, at a decision, and when nothing is left to
  * be decided. */
 void judge_write(struct queues *q, bool binds, const struct json *group);
+void judge_before_decision(struct rival *r);
 void judge_decision(struct queues *q, struct rival *r, const struct plan *plan);
 void judge_rest(struct queues *q);
 

@@ -445,43 +445,71 @@ static bool is_later(const struct group *g, const struct group *than)
     return g->sequence > than->sequence;
 }
 
-/* In a lower queue, or later in the same. Queues of equal priority go by share. */
-static bool ranks_lower(const struct group *g, const struct group *than)
+/* It lacked members when the decision began. */
+static bool was_broken(const struct group *g)
 {
-    if (g == than || g->ahead || may_go_first(g))
-        return false;
-    return g->queue == than->queue ? is_later(g, than) : g->queue->priority < than->queue->priority;
+    int64_t held = 0;
+
+    for (const struct member *m = g->first; m; m = m->next)
+        held += m->node && !is_given_now(m);
+    return held > 0 && held < g->min_member;
 }
 
-/* What the node has left for the group beside the claims of those that may go before it; with what
- * it has given now to those that may not. */
-static struct resources left_for(const struct ledger *l, const struct node_room *n,
-                                 const struct group *g, bool with_given)
+/* In a lower queue, or later in the same and none that goes before the others of equal queues.
+ * Queues of equal priority go by share. */
+static bool ranks_lower(const struct rival *r, const struct group *g, const struct group *than)
+{
+    if (g == than || may_go_first(g))
+        return false;
+    if (g->queue != than->queue)
+        return g->queue->priority < than->queue->priority;
+    return is_later(g, than) && !g->ahead && !map_gets(&r->taking, g->key) && !was_broken(g);
+}
+
+/* Now, not in an earlier decision, and before the group: of equal queues, those that were tried
+ * before it. */
+static bool claims_before(const struct rival *r, const struct group *g, const struct group *than)
+{
+    return g != than && group_claims(r->ledger, g) && !ranks_lower(r, g, than) &&
+           (than->position == 0 || g->position < than->position);
+}
+
+enum left {
+    LEFT_NOW,
+    LEFT_WITHOUT_LOWER, /* as if those of lower rank had been given nothing now */
+    LEFT_FOR_CLAIM,     /* with what is free although an earlier claim waits for an end there */
+};
+
+/* What the node has left for the group beside the claims before it. What its own pods still hold is
+ * free before it has new ones. */
+static struct resources left_for(const struct rival *r, const struct node_room *n,
+                                 const struct group *g, enum left what)
 {
     struct resources left = n->total;
 
     resources_subtract(&left, &n->used);
-    for (const struct member *m = n->holders; m && with_given; m = m->next_on_node)
-        if (is_given_now(m) && ranks_lower(m->group, g))
+    for (const struct member *m = n->holders; m; m = m->next_on_node)
+        if ((m->group == g && m->ending) ||
+            (what == LEFT_WITHOUT_LOWER && is_given_now(m) && ranks_lower(r, m->group, g)))
             resources_add(&left, &m->asks);
-    map_for_each (node, &l->groups) {
+    map_for_each (node, &r->ledger->groups) {
         const struct group *h = node->value;
 
-        for (size_t i = 0; h != g && !ranks_lower(h, g) && i < h->claim_len; i++)
-            if (h->line_key && h->claim[i].node == n)
+        for (size_t i = 0; claims_before(r, h, g) && i < h->claim_len; i++)
+            if (h->claim[i].node == n && !(what == LEFT_FOR_CLAIM && h->claim[i].is_short))
                 resources_subtract(&left, &h->claim[i].asks);
     }
     return left;
 }
 
-static bool would_start(const struct ledger *l, const struct group *g, const struct task *t,
-                        bool with_given)
+static bool would_start(const struct rival *r, const struct group *g, const struct task *t,
+                        enum left what)
 {
     struct resources asks = asks_of(t);
     int64_t sum = 0;
 
-    for (size_t k = 0; k < l->ready_len; k++) {
-        struct resources left = left_for(l, l->ready[k], g, with_given);
+    for (size_t k = 0; k < r->ledger->ready_len; k++) {
+        struct resources left = left_for(r, r->ledger->ready[k], g, what);
         int64_t here = INT64_MAX;
 
         for (enum resource i = 0; i < RESOURCE_COUNT; i++)
@@ -492,19 +520,36 @@ static bool would_start(const struct ledger *l, const struct group *g, const str
     return sum >= t->least;
 }
 
-static bool has_quota_for(const struct ledger *l, const struct group *g, const struct task *t)
+/* Whether the group's own claim is free: it starts there as soon as it has its pods. */
+static bool has_room_kept(const struct rival *r, const struct group *g, const struct task *t)
+{
+    int64_t cpus = 0;
+
+    for (size_t i = 0; i < g->claim_len && group_claims(r->ledger, g); i++) {
+        const struct resources *asks = &g->claim[i].asks;
+        struct resources left = left_for(r, g->claim[i].node, g, LEFT_FOR_CLAIM);
+
+        for (enum resource k = 0; k < RESOURCE_COUNT; k++)
+            if (asks->amount[k] > 0 && asks->amount[k] > left.amount[k])
+                return false;
+        cpus += asks->cpu_milli;
+    }
+    return cpus >= (int64_t)t->least * t->cpus * 1000;
+}
+
+static bool has_quota_for(const struct rival *r, const struct group *g, const struct task *t)
 {
     const struct queue_entry *e = g->queue;
     int64_t used = e->used.cpu_milli - g->held.cpu_milli;
 
     if (!e->limited[RESOURCE_CPU])
         return true;
-    map_for_each (node, &l->groups) {
+    map_for_each (node, &r->ledger->groups) {
         const struct group *h = node->value;
 
         if (h == g || h->queue != e)
             continue;
-        if (h->line_key && !ranks_lower(h, g))
+        if (h->line_key && !ranks_lower(r, h, g))
             return false; /* quota may be kept for that one */
         for (const struct member *m = h->first; m; m = m->next)
             if (m->node && is_given_now(m))
@@ -514,20 +559,33 @@ static bool has_quota_for(const struct ledger *l, const struct group *g, const s
 }
 
 /* A preempted group has its place in line also while it has no pods: nobody of lower rank gets room
- * with which it could have started. */
+ * with which it could have started, unless as much is left or kept for it. A scheduler that has not
+ * seen its last state is not asked. */
 static void no_preempted_group_is_overtaken(struct queues *q, struct rival *r)
 {
-    const struct ledger *l = r->ledger;
-
     map_for_each (node, &r->seen[SET_GROUPS]) {
-        const struct group *g = map_gets(&l->groups, node->key);
+        const struct group *g = map_gets(&r->ledger->groups, node->key);
         const struct task *t = g ? task_named(q, g->name) : NULL;
 
-        if (!t || t->lone || t->gpu_shares > 0 || !waits_without_pods(r, t, node->value) ||
-            g->rests || !g->queue->exists || g->queue->closed || !has_quota_for(l, g, t))
+        if (!t || t->lone || t->gpu_shares > 0 || task_group(q, t) != node->value ||
+            !waits_without_pods(r, t, node->value) || g->rests || !g->queue->exists ||
+            g->queue->closed || !has_quota_for(r, g, t))
             continue;
-        if (would_start(l, g, t, true) && !would_start(l, g, t, false))
+        if (would_start(r, g, t, LEFT_WITHOUT_LOWER) && !would_start(r, g, t, LEFT_NOW) &&
+            !has_room_kept(r, g, t))
             wrong(q, "%s, which was preempted, is overtaken by one of lower rank", g->name);
+    }
+}
+
+/* When it has its room nothing tells any more that others were stopped for it. */
+void judge_before_decision(struct rival *r)
+{
+    map_release(&r->taking, NULL);
+    map_for_each (node, &r->ledger->groups) {
+        struct group *g = node->value;
+
+        if (g->taking && map_puts(&r->taking, g->key, g, NULL) < 0)
+            abort();
     }
 }
 

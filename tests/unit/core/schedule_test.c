@@ -1662,6 +1662,45 @@ static void who_was_preempted_waits_for_nodes_it_may_use(void **state)
     cluster_release(&c);
 }
 
+/* Its stopping pods are gone before it has new ones: with what they hold and what has become free
+ * elsewhere it is whole, whichever room it chose to wait for before. */
+static void who_was_preempted_keeps_what_makes_it_whole_with_its_own_room(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "a", 4, 100, 0);
+    add_node(&c, "b", 4, 100, 0);
+    add_queue(&c, "low", "");
+    add_queue(&c, "mid", "'priority':1");
+    add_queue(&c, "high", "'priority':2");
+    add_job(&c, "stays", "high", 9, 1, 2, "");
+    pin(&c, "stays-0", "a");
+    add_job(&c, "ends", "high", 8, 1, 2, "");
+    pin(&c, "ends-0", "b");
+    add_job(&c, "victim", "mid", 7, 2, 2, "");
+    assert_int_equal(settle(&c), 4);
+    add_job(&c, "taker", "high", 5, 1, 2, "");
+    pin(&c, "taker-0", "b");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 2);
+    assert_string_equal(node_of(&c, "victim-1"), "b");
+    cluster_remove(&c, PODS, "victim-1");
+    assert_int_equal(settle(&c), 1);
+    set_phase(&c, "ends-0", "Succeeded");
+    set_spec(&c, GROUPS, "ends", "members", "0");
+    add_job(&c, "lower", "low", 4, 1, 2, "");
+    assert_int_equal(settle(&c), 0);
+    cluster_remove(&c, PODS, "victim-0");
+    add_pod(&c, "victim", "victim-0", 1, 2, "{'cpu':'2'}");
+    add_pod(&c, "victim", "victim-1", 1, 2, "{'cpu':'2'}");
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(node_of(&c, "lower-0"), "");
+    cluster_release(&c);
+}
+
 /* Nor does it lose its place to another queue for the pods it is losing. */
 static void what_the_preempted_loses_is_not_counted_against_it(void **state)
 {
@@ -4178,6 +4217,7 @@ int main(void)
         cmocka_unit_test(who_was_preempted_waits_for_its_own_pods),
         cmocka_unit_test(who_was_preempted_keeps_its_place_while_it_has_no_pods),
         cmocka_unit_test(who_was_preempted_waits_for_nodes_it_may_use),
+        cmocka_unit_test(who_was_preempted_keeps_what_makes_it_whole_with_its_own_room),
         cmocka_unit_test(what_the_preempted_loses_is_not_counted_against_it),
         cmocka_unit_test(who_was_preempted_and_wants_no_pods_is_in_no_line),
         cmocka_unit_test(a_preemption_is_called_off_when_its_taker_is_gone),
