@@ -73,8 +73,16 @@ class Ssh(app_client.AppClient, harness.WithDaemon):
                 "-o", f"UserKnownHostsFile={self.keys}/known", "-o", "StrictHostKeyChecking=accept-new"]
 
     def ssh(self, port, *command, key="mine", user="t9kuser", more=()):
-        return subprocess.run(["ssh", *self.client(key), *more, "-p", str(port), f"{user}@127.0.0.1", *command],
-                              capture_output=True, text=True, timeout=harness.PATIENCE, stdin=subprocess.DEVNULL)
+        """sshd goes to the background before it listens, and the JupyterLab of these tests is ready as fast."""
+        done = None
+
+        def answered():
+            nonlocal done
+            done = subprocess.run(["ssh", *self.client(key), *more, "-p", str(port), f"{user}@127.0.0.1", *command],
+                                  capture_output=True, text=True, timeout=harness.PATIENCE, stdin=subprocess.DEVNULL)
+            return "Connection refused" not in done.stderr
+        harness.wait_until(answered, f"a server on port {port}")
+        return done
 
     def test_a_login_is_as_in_jupyterlabs_terminal(self):
         found = self.start()
@@ -194,7 +202,8 @@ class Ssh(app_client.AppClient, harness.WithDaemon):
             self.daemon.call("PATCH", f"{NOTEBOOKS}/nb", {"spec": {"suspend": False}}, content_type=MERGE)
             self.daemon.wait_for(NOTEBOOKS, lambda found: found["nb"]["status"].get("ssh", {}).get("port", port) != port or None)
             moved = self.wait_ssh("True")["status"]["ssh"]["port"]
-            self.assertEqual(self.ssh(moved, "echo in").stdout, "in\n")
+            done = self.ssh(moved, "echo in")
+            self.assertEqual(done.stdout, "in\n", done.stderr)
         self.daemon.wait_for(harness.SERVICES.format(ns="default"), lambda found: found.get("managed-notebook-ssh-nb", {}).get(
             "spec", {}).get("ports", [{}])[0].get("port") == moved or None, "the Service to follow")
 
