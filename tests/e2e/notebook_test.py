@@ -290,7 +290,7 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
                              "--", "sh", "-c", "echo new >/t9k/mnt/top-$0 && echo new >/t9k/mnt/made/file", name, own=own)["out"]
         self.tell("sh", "-c", "mkdir made && echo old >made/file", own=own)
         said = write("refused")
-        self.assertRegex(said, 'in claim "work" user 20010000[0-9]+ may not write what root made \\(made\\); chmod -R a\\+rwX')
+        self.assertRegex(said, 'in claim "work" user 2[0-9]{9} may not write what root made \\(made\\); chmod -R a\\+rwX')
         # The folder itself is everybody's, and root reads and changes whatever they make.
         self.assertEqual(self.tell("sh", "-c", "cat top-refused && echo more >>top-refused", own=own)["out"], "new\n")
         self.tell("chmod", "-R", "a+rwX", "made", own=own)
