@@ -375,6 +375,8 @@ int verb_paths(struct server_request *r, struct err *err)
     const char **all;
     size_t n = 0, count = 0;
 
+    if (strcmp(r->path, "/") != 0)
+        return err_set(err, ERR_NOT_FOUND, "the server could not find the requested resource");
     while (served(r->server, count))
         count++;
     all = arena_alloc(r->arena, (ELEMS(fixed) + 2 * count) * sizeof(*all));
