@@ -395,24 +395,23 @@ static int make_rest(int dir_fd, const char *rest, bool folder)
 }
 
 /* In a volume, with the rights of the container's user. */
-static int make_in(struct view *v, int fd, const char *rest, bool folder)
+static int make_in(struct view *v, const struct open_mount *mount, int fd, const char *rest,
+                   bool folder)
 {
-    const struct open_mount *mount = open_mount_of(v, fd);
     struct fs_user saved = {0};
-    int rc;
+    int rc = mount->is_volume ? become_user(v, &saved) : 0;
 
-    if (!mount)
-        return -EACCES;
-    rc = mount->is_volume ? become_user(v, &saved) : 0;
     if (rc == 0)
         rc = make_rest(fd, rest, folder);
     fs_user_restore(&saved);
     return rc;
 }
 
-/* A descriptor of the mount point, created if missing: where that may not be, in a cover. */
+/* A descriptor of the mount point, created if missing. A volume's folder is never covered for that:
+ * what is written into a cover is lost. */
 static int find_point(struct view *v, const char *target, bool folder)
 {
+    const struct open_mount *mount;
     size_t len;
     int fd = open_deepest(target, &len), made, rc;
 
@@ -422,19 +421,33 @@ static int find_point(struct view *v, const char *target, bool folder)
         (void)close(fd);
         return -ENOTDIR;
     }
-    made = make_in(v, fd, target + len, folder);
-    if (made == -EACCES) {
+    mount = open_mount_of(v, fd);
+    if (!mount) {
         rc = cover(v, fd);
         (void)close(fd);
         if (rc != 0)
             return rc;
-        fd = open_deepest(target, &len);
+        fd = open_deepest(target, &len); /* now in the shadow */
         if (fd < 0)
             return fd;
-        made = make_in(v, fd, target + len, folder);
+        mount = open_mount_of(v, fd);
     }
+    made = mount ? make_in(v, mount, fd, target + len, folder) : -EACCES;
     (void)close(fd);
     return made;
+}
+
+static int place_failed(struct view *v, const struct container_mount *m, int rc)
+{
+    if (rc == -EACCES && v->c->identity.wanted)
+        return err_set(v->err, ERR_INVALID,
+                       "volume \"%s\" cannot be mounted at %s: user %" PRIu32
+                       ", as which the container runs, may not make this folder in the volume "
+                       "around it: make it there first",
+                       m->volume, m->target, v->c->identity.uid);
+    return err_set(v->err, ERR_INVALID, "volume \"%s\" cannot be mounted at %s: %s", m->volume,
+                   m->target,
+                   rc == -E2BIG ? "the folder it is in has too many entries" : strerror(-rc));
 }
 
 static int place(struct view *v, size_t i)
@@ -456,9 +469,7 @@ static int place(struct view *v, size_t i)
     file_close(&point);
     if (rc == 0)
         return 0;
-    return err_set(v->err, ERR_INVALID, "volume \"%s\" cannot be mounted at %s: %s", m->volume,
-                   m->target,
-                   rc == -E2BIG ? "the folder it is in has too many entries" : strerror(-rc));
+    return place_failed(v, m, rc);
 }
 
 /* --- order --- */

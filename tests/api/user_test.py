@@ -341,14 +341,20 @@ class Users(harness.WithDaemon):
         volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "shared"}}, {"name": "e", "emptyDir": {}},
                    {"name": "c", "configMap": {"name": "planted"}}]
         before = sorted((folder / "carol").rglob("*"))
-        self.make(self.pods, pod("plants", "cat /d/mine/file && touch /d/mine/a/b/x && ls /d/carol", volumes=volumes, container={
-            "volumeMounts": [{"name": "d", "mountPath": "/d"}, {"name": "e", "mountPath": "/d/carol/planted/a"},
-                             {"name": "c", "mountPath": "/d/carol/file", "subPath": "f"},
-                             {"name": "e", "mountPath": "/d/mine/a/b"},
-                             {"name": "c", "mountPath": "/d/mine/file", "subPath": "f"}]}))
-        self.assertEqual(sorted(self.log_of("plants").splitlines()),
-                         ["ls: cannot open directory '/d/carol': Permission denied", "text"])
+        for name, mount in (("plants", {"name": "e", "mountPath": "/d/carol/planted/a"}),
+                            ("writes", {"name": "c", "mountPath": "/d/carol/file", "subPath": "f"})):
+            self.make(self.pods, pod(name, "true", volumes=volumes, container={
+                "volumeMounts": [{"name": "d", "mountPath": "/d"}, mount]}))
+            (state,) = self.daemon.wait_for(self.pods, lambda pods, name=name: [
+                s["state"].get("terminated") for s in pods[name]["status"].get("containerStatuses", [])
+                if s["state"].get("terminated")] or None, f"{name} to fail")
+            self.assertIn(f'cannot be mounted at {mount["mountPath"]}: user {self.number("a")}, as which the container runs, '
+                          "may not make this folder", state["message"])
         self.assertEqual(sorted((folder / "carol").rglob("*")), before)
+        self.make(self.pods, pod("own", "cat /d/mine/file && touch /d/mine/a/b/x", volumes=volumes, container={
+            "volumeMounts": [{"name": "d", "mountPath": "/d"}, {"name": "e", "mountPath": "/d/mine/a/b"},
+                             {"name": "c", "mountPath": "/d/mine/file", "subPath": "f"}]}))
+        self.assertEqual(self.log_of("own"), "text\n")
         self.assertEqual({os.stat(folder / "mine" / path).st_uid for path in (".", "a", "a/b", "file")}, {self.number("a")})
 
     def test_a_probe_by_address_is_the_containers_user(self):
