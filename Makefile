@@ -10,7 +10,7 @@
 #   make tsan       what has threads under ThreadSanitizer
 #   make promises   the ten of docs/reliability.md with their figures; make promise-6: one; LEVEL=full: at full length
 #   make test-cluster      against a real Kubernetes control plane, built from Go modules; LEVEL=ci: the part that CI runs
-#   make test-upstream     client-go and controller-runtime, built from Go modules, against `muster up`
+#   make test-upstream     client-go, controller-runtime and Kubernetes' test/cmd scripts, from Go modules, against `muster up`
 #   make install    below $(DESTDIR)$(PREFIX), with man pages, completion and systemd units
 #   make tarball deb wheel   packages into build/package: any Linux with glibc 2.34, Debian and Ubuntu, Python
 #   make test-install      the .deb on a bare Debian under systemd, as root
@@ -126,9 +126,12 @@ $(B)/manifests_text.o: src/cli/manifests_text.S src/cli/manifests.yaml
 	$(Q)$(CC) -c $< -o $@
 $(B)/lib/cli.a: $(B)/supervisor_image.o $(B)/manifests_text.o
 
+# Its libraries are looked for beside it first, those of its libraries too: hence no new dtags. So it runs from a tarball, and in
+# images (src/agent/image_helper.c).
+OWN_LIBRARIES = -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib/muster'
 $(B)/muster: $(B)/obj/main.o $(foreach l,$(WITH_CODE),$(call lib,$(l)))
 	$(if $(Q),@echo "  LINK  $@")
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(B)/obj/main.o -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(OWN_LIBRARIES) $(B)/obj/main.o -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@
 
 # tests/unit/<layer>/<name>.c -> $(B)/unit/<layer>/<name>
 UNIT_SRC   := $(wildcard tests/unit/*/*.c)
@@ -248,6 +251,8 @@ test-upstream: $(B)/muster $(B)/upstream/convert
 	@tools/setup.sh test cluster
 	@cd tests/upstream && GOFLAGS="-buildvcs=false $$GOFLAGS" nice go build -o $(abspath $(B))/upstream/ ./...
 	@B=$(B) tests/upstream/upstream_test.py
+	@nice tests/cluster/build-kube $(MUSTER_KUBE) kubectl
+	@MUSTER_KUBE=$(MUSTER_KUBE) nice tests/upstream/test_cmd.py
 
 $(B)/upstream/convert: tests/upstream/convert.c $(call lib,api) $(call lib,base)
 	@mkdir -p $(@D)
@@ -268,12 +273,7 @@ PACKAGE = $(B)/package
 .PHONY: install tarball deb wheel packages
 install: $(B)/muster
 	@tools/package.sh install $(B)/muster "$(DESTDIR)" "$(PREFIX)"
-# Its libraries are looked for beside it first, those of its libraries too: hence no new dtags.
-$(B)/muster-portable: $(B)/muster
-	$(if $(Q),@echo "  LINK  $@")
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib/muster' $(B)/obj/main.o \
-	    -Wl,--start-group $(foreach l,$(WITH_CODE),$(call lib,$(l))) -Wl,--end-group $(LDLIBS) -o $@
-tarball: $(B)/muster-portable
+tarball: $(B)/muster
 	@mkdir -p $(PACKAGE) && tools/package.sh tarball $< $(PACKAGE)
 deb: $(B)/muster
 	@tools/package.sh deb $< $(PACKAGE)
@@ -321,6 +321,7 @@ bench:
 	@$(B)/bench/queue_cost
 	@bench/queue_bench.py --binary $(B)/muster $(QUEUE_BENCH)
 	@bench/mpi_start.py --binary $(B)/muster
+	@bench/image_start.py --binary $(B)/muster
 	@bench/board_bench.py --build $(B)
 	@bench/log_bench.py --binary $(B)/muster
 	@bench/jobs_bench.py --binary $(B)/muster --fill $(B)/bench/jobs_fill $(JOBS_BENCH)

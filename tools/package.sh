@@ -4,7 +4,7 @@
 # package.sh deb MUSTER OUT               a Debian package
 #
 # The same sources and the same compiler yield the same bytes: times are SOURCE_DATE_EPOCH, else the last commit's.
-# A tarball's MUSTER is linked to look for libraries in ../lib/muster first (make's muster-portable), and they come along.
+# MUSTER is linked to look for libraries in ../lib/muster first; with a tarball they come along.
 set -euo pipefail
 umask 022
 export LC_ALL=C TZ=UTC

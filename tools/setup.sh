@@ -26,7 +26,8 @@ build_packages=(gcc libc6-dev make pkg-config libuv1-dev libgnutls28-dev
 command -v npm >/dev/null || build_packages+=(nodejs npm)
 demo_packages=(python3 python3-numpy python3-torch dataset-fashion-mnist)
 test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq openssl procps python3-minimal python3-pip python3-yaml
-               openmpi-bin libopenmpi-dev python3-mpi4py openssh-client openssh-server chromium fonts-noto-cjk zsh fish man-db mkdocs)
+               openmpi-bin libopenmpi-dev python3-mpi4py openssh-client openssh-server chromium fonts-noto-cjk zsh fish man-db mkdocs
+               skopeo umoci docker-registry busybox-static)
 # What Horovod is built with, and what it imports.
 horovod_packages=(cmake g++ make libtorch-dev pybind11-dev python3-dev python3-setuptools python3-wheel
                   python3-cffi python3-cloudpickle python3-packaging python3-psutil python3-yaml)
@@ -38,7 +39,7 @@ command -v go >/dev/null || cluster_packages+=(golang-go)
 # For a kubelet; Debian's would take the place of another containerd.
 command -v containerd >/dev/null || cluster_packages+=(containerd runc)
 cluster_packages+=(containernetworking-plugins iproute2 openssh-client openssh-server)
-bench_packages=(wrk curl openmpi-bin libopenmpi-dev)
+bench_packages=(wrk curl openmpi-bin libopenmpi-dev skopeo umoci busybox-static)
 
 # Of the packages named, those that are not installed.
 missing_of() {

@@ -14,6 +14,8 @@
 
 #include "agent/agent_internal.h"
 #include "agent/disk_limits.h"
+#include "agent/ephemeral.h"
+#include "agent/newer.h"
 #include "agent/samples.h"
 #include "agent/scratch.h"
 #include "api/object.h"
@@ -131,7 +133,9 @@ static void queue_object(struct agent *a, const struct json *pod)
 
 static void add_uid(void *arg, const char *uid)
 {
-    if (map_puts(arg, uid, arg, NULL) != 0)
+    static char present;
+
+    if (map_puts(arg, uid, &present, NULL) != 0)
         log_error("pod %s: out of memory", uid);
 }
 
@@ -149,12 +153,14 @@ static bool pod_rests(void *arg, const struct json *head)
 {
     struct agent *a = arg;
     bool rests = pod_is_settled(head);
+    struct map_node *known;
 
     if (cache_is_synced(a->pods))
         return rests; /* departed is complete */
     read_folders(a);
-    if (rests)
-        (void)map_removes(&a->departed, object_uid(head));
+    known = rests ? map_find(&a->departed, object_uid(head), strlen(object_uid(head))) : NULL;
+    if (known)
+        known->value = NULL; /* removed with the others at the end of the list */
     return rests;
 }
 
@@ -176,12 +182,26 @@ static void on_pod(void *arg, enum cache_event event, const struct json *object,
     queue_object(a, object);
 }
 
+/* An ephemeral container's run is its pod's. */
 static void queue_run(void *arg, const struct pod_run *run)
 {
-    queue_pod(arg, run->ns, run->name, run->uid);
+    char *uid = strndup(run->uid, ephemeral_base_len(run->uid));
+
+    queue_pod(arg, run->ns, run->name, uid ? uid : run->uid);
+    free(uid);
 }
 
 /* --- after a restart --- */
+
+static void take_up_departed(struct agent *a, const struct pod_run *run)
+{
+    struct pod_work *w;
+
+    queue_run(a, run);
+    w = run->alive ? work_of(a, run->ns, run->name, run->uid) : NULL;
+    if (w && !w->newer)
+        w->newer = newer_check(a->pod_root, run, a->revision);
+}
 
 static void look_at_departed(void *arg)
 {
@@ -193,7 +213,7 @@ static void look_at_departed(void *arg)
         const struct pod_run *run = a->runtime->ops->find(a->runtime, first->key);
 
         if (run)
-            queue_run(a, run);
+            take_up_departed(a, run);
         (void)map_remove(&a->departed, first->key, first->key_len);
     }
     if (a->departed.count > 0)
@@ -205,9 +225,27 @@ static bool take_up(void *arg, const struct json *pod)
     struct agent *a = arg;
 
     (void)map_removes(&a->departed, object_uid(pod));
-    if (!pod_is_settled(pod))
-        queue_object(a, pod);
+    if (pod_is_settled(pod))
+        return true;
+    newer_forget(a->pod_root, object_uid(pod));
+    queue_object(a, pod);
     return true;
+}
+
+static bool add_if_departed(void *arg, struct map_node *n)
+{
+    if (n->value)
+        add_uid(arg, n->key);
+    return true;
+}
+
+static void forget_known(struct agent *a)
+{
+    struct map departed = MAP_INIT;
+
+    map_visit_after(&a->departed, NULL, 0, add_if_departed, &departed);
+    map_release(&a->departed, NULL);
+    a->departed = departed;
 }
 
 static void on_pods_synced(void *arg)
@@ -215,7 +253,10 @@ static void on_pods_synced(void *arg)
     struct agent *a = arg;
 
     read_folders(a);
+    forget_known(a);
     a->knows_folders = false;
+    a->revision = a->opened_revision ? a->opened_revision : cache_revision(a->pods);
+    a->opened_revision = 0;
     cache_each_awake(a->pods, take_up, a);
     clock_stop(a->clock, a->next_departed);
     look_at_departed(a);
@@ -302,6 +343,18 @@ bool agent_has_pod(const struct agent *a, const char *ns, const char *name, cons
     return pod && strcmp(object_uid(pod), uid) == 0;
 }
 
+static void on_image(void *arg)
+{
+    struct agent *a = arg;
+
+    map_for_each (node, &a->works) {
+        const struct pod_work *w = node->value;
+
+        if (w->awaits_image)
+            queue_add(a->queue, w->key);
+    }
+}
+
 /* --- making and freeing --- */
 
 static char *beside(const char *path, const char *name)
@@ -339,7 +392,7 @@ static int set_machine(struct agent *a, const struct agent_options *o, struct er
         m->memory_bytes = o->memory_bytes;
     if (o->gpus && (*o->gpus & ~m->gpu_set))
         return err_set(err, ERR_BAD_REQUEST,
-                       "--gpus names a GPU that is not there: this machine has %" PRId64
+                       "--gpus names a GPU that does not exist: this machine has %" PRId64
                        ", counted from 0",
                        m->gpus);
     if (o->gpus)
@@ -399,7 +452,15 @@ static int open_volumes(struct agent *a, const struct agent_options *o, struct e
     a->scratch = scratch ? scratch_new(a->loop, a->clock, scratch, SCRATCH_RETRY_MS) : NULL;
     a->folder = strndup(a->pod_root, (size_t)(strrchr(a->pod_root, '/') - a->pod_root));
     a->start = beside(a->pod_root, "start");
-    rc = root && a->scratch && a->folder && a->start ? file_make_dirs(scratch, 0700) : -ENOMEM;
+    a->in_image = o->in_image;
+    a->images = a->folder ? images_new(&(struct images_options){.loop = a->loop,
+                                                                .data = a->folder,
+                                                                .limit_bytes = o->image_bytes,
+                                                                .on_over = on_image,
+                                                                .arg = a})
+                          : NULL;
+    rc = root && a->scratch && a->folder && a->start && a->images ? file_make_dirs(scratch, 0700)
+                                                                  : -ENOMEM;
     if (rc == 0)
         rc = file_make_dirs(a->start, 0700);
     if (rc != 0)
@@ -521,6 +582,7 @@ struct agent *agent_new(const struct agent_options *options, struct err *err)
     a->loop = options->loop;
     a->clock = loop_clock(options->loop);
     a->transport = options->transport;
+    a->opened_revision = options->opened_revision;
     rc = set_names(a, options, err);
     if (rc == 0)
         rc = open_runtime(a, options, err);
@@ -557,6 +619,7 @@ void agent_free(struct agent *a)
     map_release(&a->departed, NULL);
     queue_free(a->queue);
     map_release(&a->works, free_work);
+    images_free(a->images);
     hosts_free(a->hosts);
     claims_free(a->claims);
     if (a->owns_runtime)
@@ -566,6 +629,7 @@ void agent_free(struct agent *a)
     free(a->node_name);
     free(a->pod_root);
     free(a->pods_query);
+    free(a->in_doubt);
     free(a->folder);
     free(a->start);
     scratch_free(a->scratch);

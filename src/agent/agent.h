@@ -26,12 +26,17 @@ struct agent_options {
     const uint64_t *gpus;            /* available to pods, by index; NULL: all */
     int64_t gpu_shares;              /* per shared GPU; 0: none are shared */
     const uint64_t *shared_gpus;     /* among those available; NULL: all */
+    bool in_image;                   /* pods run in their images unless they say otherwise */
+    int64_t image_bytes;             /* of all unpacked images together; 0: no limit */
     int64_t log_bytes;               /* per run of a container; 0: PROCESS_LOG_BYTES */
     const char *server; /* address given to pods with a service account; NULL: no tokens */
     const char *ca_pem; /* its CA; NULL: the machine's authorities */
     /* The HTTPS endpoint of this node's pods (door/kubelet.h), and its CA; port 0: none. */
     const char *door_host, *door_ca_pem;
     unsigned door_port;
+    /* The newest write of the server's database when that was opened, before any other; 0: not
+     * known. */
+    int64_t opened_revision;
     struct runtime *runtime; /* NULL: host processes. One given is not freed by the agent */
 };
 

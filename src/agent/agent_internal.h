@@ -7,6 +7,7 @@
 #include "agent/hosts.h"
 #include "agent/node.h"
 #include "agent/pod_env.h"
+#include "agent/pod_images.h"
 #include "agent/pod_sync.h"
 #include "base/map.h"
 #include "client/cache.h"
@@ -31,6 +32,8 @@ struct agent {
     struct samples *samples;         /* with our own runtime; otherwise NULL */
     struct disk_limits *disk_limits; /* likewise */
     struct claims *claims;
+    struct images *images;
+    bool in_image;           /* pods, unless they say otherwise */
     struct scratch *scratch; /* one folder per pod: volumes deleted with it */
     char *folder;            /* the data folder that contains all this */
     char *start;             /* the start folder of programs without one */
@@ -38,8 +41,11 @@ struct agent {
     struct cache *pods, *services;
     struct queue *queue;
     struct map works;    /* "namespace/name/uid" -> pod_work */
+    char *in_doubt;      /* why new pods wait for one that cannot be asked for; NULL: none does */
     struct map departed; /* UIDs of pods only this machine has, not processed yet */
-    bool knows_folders;  /* departed has been filled for the list under way */
+    int64_t opened_revision; /* as in agent.h, until the first list */
+    int64_t revision;        /* departed pods of a later one are newer than the database */
+    bool knows_folders;      /* departed has been filled for the list under way */
     struct clock_timer *next_departed;
     struct clock_timer
         *again; /* an event was missed for lack of memory: every pod is looked at again */
@@ -67,7 +73,12 @@ struct pod_work {
     int64_t token_due_ms; /* when the token in a running pod's files must be renewed; 0: unknown */
     void (*on_token)(struct pod_work *w, const struct err *err);
     unsigned failed_starts;
-    bool gone; /* according to the API */
+    struct pod_images images; /* pulled for it */
+    unsigned failed_pulls;
+    char *pull_problem; /* of the last pull, while the next one is waited for; or NULL */
+    bool awaits_image;
+    bool gone;  /* according to the API */
+    bool newer; /* unknown to the API, and not to be ended (newer.h) */
     bool said_started;
     bool delete_next; /* after the status being written */
     bool refs_known, token_asked;

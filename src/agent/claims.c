@@ -115,7 +115,7 @@ static int split_mapping(struct arena *a, const char *mapping, const char **ns, 
 
     if (!equals || equals == mapping || !equals[1])
         return err_set(err, ERR_BAD_REQUEST,
-                       "--volume wants NAME=DIR or NAMESPACE/NAME=DIR, not \"%s\"", mapping);
+                       "--volume takes NAME=DIR or NAMESPACE/NAME=DIR, not \"%s\"", mapping);
     slash = memchr(mapping, '/', (size_t)(equals - mapping));
     *ns = slash ? arena_strndup(a, mapping, (size_t)(slash - mapping)) : DEFAULT_NAMESPACE;
     if (slash)

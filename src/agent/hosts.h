@@ -1,7 +1,7 @@
 /*
  * hosts.h - one hosts file per namespace, which its pods see as /etc/hosts: the machine's own
- * entries and every Service by its names. A file in use only grows: pods hold the very file, and a
- * reader must never see a line half written.
+ * entries and every Service by its names. A file in use only grows: pods have that very file
+ * mounted, and a reader must never see a partial line.
  */
 #ifndef MUSTER_AGENT_HOSTS_H
 #define MUSTER_AGENT_HOSTS_H

@@ -1,19 +1,28 @@
 /*
  * identity.c - see identity.h.
  *
- * If no group is named, a cluster uses the image's or group 0. There is no image here and group 0
+ * If no group is named, a cluster uses the image's or group 0. Without an image, group 0
  * is the machine's own, so it is the user's group in the machine's passwd, or else one with the
  * user's number.
  */
 #include "agent/identity.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <linux/openat2.h>
 #include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "api/object.h"
 
 #define PASSWD_ENTRY_LIMIT_BYTES 16384
+#define PASSWD_FILE_LIMIT_BYTES (1024 * 1024) /* of an image */
 
 /* --- reading --- */
 
@@ -87,31 +96,41 @@ static void add_group(uint32_t *groups, size_t *n, uint32_t gid)
         groups[(*n)++] = gid;
 }
 
-static int by_root(struct arena *a, const struct wish *w, const struct identity_machine *m,
-                   struct identity *ret, struct err *err)
+static int set_root_identity(struct arena *a, const struct wish *w, uint32_t uid,
+                             const struct identity_user *user, struct identity *ret,
+                             struct err *err)
 {
-    uint32_t uid = (uint32_t)json_int(w->user, 0);
-    struct identity_user user = {.name = "", .home = m->home ? m->home : "/", .gid = uid};
     uint32_t *groups = arena_alloc(a, POD_GROUPS_LIMIT * sizeof(*groups));
     size_t n = 0;
 
     if (!groups)
         return err_set(err, ERR_INTERNAL, "out of memory");
-    if (!w->user && !w->group && !w->volume_group && json_len(w->more_groups) == 0)
-        return 0;
-    if (w->user && m->find_user)
-        (void)m->find_user(a, uid, &user);
     if (w->volume_group)
         add_group(groups, &n, (uint32_t)json_int(w->volume_group, 0));
     json_each (g, w->more_groups)
         add_group(groups, &n, (uint32_t)json_int(g, 0));
-    for (size_t i = 0; i < user.groups_len; i++)
-        add_group(groups, &n, user.groups[i]);
+    for (size_t i = 0; i < user->groups_len; i++)
+        add_group(groups, &n, user->groups[i]);
     ret->id = (struct container_identity){.wanted = true,
                                           .uid = uid,
-                                          .gid = (uint32_t)json_int(w->group, user.gid),
+                                          .gid = (uint32_t)json_int(w->group, user->gid),
                                           .groups = groups,
                                           .groups_len = n};
+    return 0;
+}
+
+static int by_root(struct arena *a, const struct wish *w, const struct identity_machine *m,
+                   struct identity *ret, struct err *err)
+{
+    uint32_t uid = (uint32_t)json_int(w->user, 0);
+    struct identity_user user = {.name = "", .home = m->home ? m->home : "/", .gid = uid};
+
+    if (!w->user && !w->group && !w->volume_group && json_len(w->more_groups) == 0)
+        return 0;
+    if (w->user && m->find_user)
+        (void)m->find_user(a, uid, &user);
+    if (set_root_identity(a, w, uid, &user, ret, err) != 0)
+        return -ENOMEM;
     if (uid != 0) {
         ret->name = user.name;
         ret->home = user.home;
@@ -123,11 +142,9 @@ static int by_root(struct arena *a, const struct wish *w, const struct identity_
 
 /* fsGroup asks for writable volumes: they belong to the user anyway, whatever the number.
  * Additional groups are impossible. */
-static int by_user(const struct wish *w, const struct identity_machine *m, struct identity *ret,
-                   struct err *err)
+static int by_user(const struct wish *w, const struct identity_machine *m, uint32_t uid,
+                   uint32_t gid, struct identity *ret, struct err *err)
 {
-    uint32_t uid = (uint32_t)json_int(w->user, m->uid), gid = (uint32_t)json_int(w->group, m->gid);
-
     json_each (g, w->more_groups)
         if (json_int(g, 0) != m->gid && json_int(g, 0) != gid)
             return err_set(err, ERR_INVALID,
@@ -156,7 +173,147 @@ int identity_of(struct arena *a, const struct json *pod, const struct json *cont
         rc = check_non_root(&w, m, err);
     if (rc != 0)
         return rc;
-    return m->uid == 0 ? by_root(a, &w, m, ret, err) : by_user(&w, m, ret, err);
+    return m->uid == 0 ? by_root(a, &w, m, ret, err)
+                       : by_user(&w, m, (uint32_t)json_int(w.user, m->uid),
+                                 (uint32_t)json_int(w.group, m->gid), ret, err);
+}
+
+/* --- users of an image --- */
+
+/* The file is the image author's: links in it stay inside the image. */
+static FILE *open_in_image(int root_fd, const char *path)
+{
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+    struct stat st;
+    FILE *f;
+
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+        st.st_size > PASSWD_FILE_LIMIT_BYTES) {
+        if (fd >= 0)
+            (void)close(fd);
+        return NULL;
+    }
+    f = fdopen(fd, "r");
+    if (!f)
+        (void)close(fd);
+    return f;
+}
+
+static bool read_number(const char *text, uint32_t *ret)
+{
+    char *end;
+    unsigned long long n = strtoull(text, &end, 10);
+
+    if (text[0] < '0' || text[0] > '9' || *end || n > USER_ID_LIMIT)
+        return false;
+    *ret = (uint32_t)n;
+    return true;
+}
+
+/* By name or number. */
+static bool find_image_user(struct arena *a, int root_fd, const char *who, uint32_t *ret_uid,
+                            struct identity_user *ret)
+{
+    bool by_number = read_number(who, ret_uid), found = false;
+    FILE *f = open_in_image(root_fd, "/etc/passwd");
+    const struct passwd *p;
+
+    while (f && !found && (p = fgetpwent(f)) != NULL) {
+        found = by_number ? p->pw_uid == *ret_uid : strcmp(p->pw_name, who) == 0;
+        if (!found)
+            continue;
+        *ret_uid = p->pw_uid;
+        ret->name = arena_strdup(a, p->pw_name);
+        ret->home = arena_strdup(a, p->pw_dir[0] == '/' ? p->pw_dir : "/");
+        ret->gid = p->pw_gid;
+    }
+    if (f)
+        (void)fclose(f);
+    return found || by_number;
+}
+
+static bool is_member(char *const *members, const char *name)
+{
+    for (; *members; members++)
+        if (strcmp(*members, name) == 0)
+            return true;
+    return false;
+}
+
+/* The groups a user is in, and the number of the group called wanted, if that is not NULL. */
+static bool read_image_groups(struct arena *a, int root_fd, const char *wanted,
+                              struct identity_user *user)
+{
+    bool found = !wanted || read_number(wanted, &user->gid);
+    uint32_t *groups = arena_alloc(a, POD_GROUPS_LIMIT * sizeof(*groups));
+    FILE *f = groups ? open_in_image(root_fd, "/etc/group") : NULL;
+    const struct group *g;
+
+    while (f && (g = fgetgrent(f)) != NULL) {
+        if (wanted && !found && strcmp(g->gr_name, wanted) == 0) {
+            user->gid = g->gr_gid;
+            found = true;
+        }
+        if (*user->name && is_member(g->gr_mem, user->name) &&
+            user->groups_len < POD_GROUPS_LIMIT / 2)
+            groups[user->groups_len++] = g->gr_gid;
+    }
+    if (f)
+        (void)fclose(f);
+    user->groups = groups;
+    return found;
+}
+
+static int check_image_non_root(const struct wish *w, const char *user, uint32_t uid,
+                                struct err *err)
+{
+    uint32_t number;
+
+    if (!json_bool(w->non_root, false))
+        return 0;
+    if (uid == 0)
+        return err_set(err, ERR_INVALID,
+                       "container has runAsNonRoot and image will run as root: set "
+                       "securityContext.runAsUser");
+    if (!w->user && !read_number(user, &number))
+        return err_set(err, ERR_INVALID,
+                       "container has runAsNonRoot and image has non-numeric user (%s), cannot "
+                       "verify user is non-root: set securityContext.runAsUser",
+                       user);
+    return 0;
+}
+
+int identity_of_image(struct arena *a, const struct json *pod, const struct json *container,
+                      const struct identity_machine *m, const char *user, int root_fd,
+                      struct identity *ret, struct err *err)
+{
+    struct wish w = wish_of(pod, container);
+    struct identity_user entry = {.name = "", .home = "/", .gid = 0};
+    const char *colon = strchr(user, ':'), *group = colon && !w.user ? colon + 1 : NULL;
+    const char *name = *user ? arena_strndup(a, user, strcspn(user, ":")) : "0";
+    uint32_t uid = 0;
+    int rc = check_wish(&w, err);
+
+    *ret = (struct identity){.id = {.wanted = false}};
+    if (w.user)
+        name = arena_printf(a, "%lld", (long long)json_int(w.user, 0));
+    if (rc == 0 && (!name || !find_image_user(a, root_fd, name, &uid, &entry)))
+        rc = err_set(err, ERR_INVALID, "the image has no user \"%s\", as which it is to run",
+                     name ? name : "");
+    if (rc == 0 && !read_image_groups(a, root_fd, group, &entry))
+        rc = err_set(err, ERR_INVALID, "the image has no group \"%s\", as which it is to run",
+                     group);
+    if (rc == 0)
+        rc = check_image_non_root(&w, name, uid, err);
+    if (rc != 0)
+        return rc;
+    ret->name = entry.name;
+    ret->home = entry.home;
+    if (m->uid != 0)
+        return by_user(&w, m, uid, (uint32_t)json_int(w.group, entry.gid), ret, err);
+    return set_root_identity(a, &w, uid, &entry, ret, err);
 }
 
 uint32_t identity_volume_group(const struct json *pod, const struct identity_machine *m)

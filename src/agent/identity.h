@@ -33,6 +33,11 @@ struct identity {
 
 int identity_of(struct arena *a, const struct json *pod, const struct json *container,
                 const struct identity_machine *m, struct identity *ret, struct err *err) must_check;
+/* In an image, by the rules of Kubernetes: user is the image's own, "" for root, in any of its
+ * forms (1000, app, app:users, 1000:1000); root_fd is the image's root folder. */
+int identity_of_image(struct arena *a, const struct json *pod, const struct json *container,
+                      const struct identity_machine *m, const char *user, int root_fd,
+                      struct identity *ret, struct err *err) must_check;
 /* The group that should own the pod's volumes; 0: none requested, or impossible. */
 uint32_t identity_volume_group(const struct json *pod, const struct identity_machine *m);
 

@@ -1,8 +1,9 @@
 /*
- * node.c - see node.h. Create, on conflict patch what is ours, then the status; the status again
- * every few minutes, all of it again after an error. A watcher of nodes is not woken for heartbeats
- * more often than that. A node in a process of its own renews a Lease, as a kubelet does: that it
- * fell silent is noticed by it. One in the server's process falls silent with it.
+ * node.c - see node.h. Creates the Node (or patches our part of an existing one), then writes its
+ * status; the status is renewed every few minutes, and after an error everything is repeated. So
+ * heartbeats rarely wake watchers of nodes. A node in a process of its own also renews a Lease,
+ * like a kubelet, so that its silence is noticed. A node in the server's process cannot fall silent
+ * alone.
  */
 #include "agent/node.h"
 
@@ -394,7 +395,7 @@ static void on_node(void *arg, enum cache_event event, const struct json *node,
 static void on_nodes_synced(void *arg)
 {
     struct node_keeper *n = arg;
-    bool waits = n->timer && !n->exists; /* for a server that answers again now */
+    bool waits = n->timer && !n->exists; /* for a server that answers again */
 
     if (waits || (n->exists && !cache_get(n->self, NULL, n->o.name)))
         make_again(n);

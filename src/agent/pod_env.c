@@ -1,15 +1,21 @@
 /*
  * pod_env.c - see pod_env.h.
  *
- * The environment, later entries winning: a few of the daemon's own variables (as no image provides
- * PATH and HOME), the machine's (host name, GPUs), envFrom, env. As in Kubernetes $(VAR) refers
- * only to envFrom and earlier env entries, so that a manifest means the same there.
+ * The environment, later entries winning: the image's variables or, without an image, a few of the
+ * daemon's own (such as PATH and HOME), the machine's (host name, GPUs), envFrom, env. As in
+ * Kubernetes $(VAR) refers only to envFrom and earlier env entries, so that a manifest means the
+ * same there.
  */
 #include "agent/pod_env.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "agent/pod_images.h"
 #include "agent/pod_probes.h"
 #include "agent/pod_token.h"
 #include "agent/rights.h"
@@ -21,9 +27,12 @@
 #include "base/base64.h"
 #include "core/expand.h"
 #include "core/resources.h"
+#include "runtime/image_root.h"
 
 #define ENV_LIMIT 10000u
 #define DEFAULT_GRACE_SECONDS 30
+#define IMAGE_PATH                                                                                 \
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" /* if it has none */
 
 /* Inherited from the daemon's environment; a trailing * makes a prefix. */
 static const char *const inherited[] = {
@@ -57,9 +66,11 @@ struct builder {
     const struct pod_ref *refs;
     const struct pod_machine *machine;
     const struct json *container;
+    const struct image *image; /* the container's, or NULL */
     struct variable *first, *last;
     size_t count;
     size_t gpus_taken; /* of the pod's list, by earlier containers */
+    const char *gpus;  /* the container's, by index; "": none */
     struct identity who;
     const struct start_note **notes;
     bool said_threads;
@@ -125,6 +136,7 @@ struct pod_ref *pod_refs(struct arena *a, const struct json *pod)
 {
     struct pod_ref *list = NULL;
 
+    pod_images_add_refs(a, pod, &list);
     json_each (c, json_at(pod, "spec", "initContainers"))
         container_refs(a, c, &list);
     json_each (c, json_at(pod, "spec", "containers"))
@@ -239,8 +251,10 @@ static void add_gpus(struct builder *b, const struct json *c)
         last = last ? last + 1 : list;
         if (shares)
             mine = wanted > 0 ? arena_printf(b->arena, "%s,%s", mine, last) : last;
+        b->gpus = mine;
         set_variable(b, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", false); /* like leases */
-        set_variable(b, "CUDA_VISIBLE_DEVICES", mine, false);
+        if (!b->image) /* in an image the others have no devices, and it counts its own */
+            set_variable(b, "CUDA_VISIBLE_DEVICES", mine, false);
         set_variable(b, "NVIDIA_VISIBLE_DEVICES", mine, false);
     } else if (b->machine->has_gpus) {
         set_variable(b, "CUDA_VISIBLE_DEVICES", "", false);
@@ -427,6 +441,35 @@ static void add_own(struct builder *b)
         add_api_address(b, b->machine->server);
 }
 
+/* --- images --- */
+
+/* HOME is the user's, unless the image says otherwise. */
+static int add_image_identity(struct builder *b, struct err *err)
+{
+    const char *path = arena_printf(b->arena, "%s/" IMAGE_ROOT_FOLDER, b->image->folder);
+    int root = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1, rc;
+
+    if (root < 0)
+        return err_set(err, ERR_INTERNAL, "image %s: %s", b->image->name, strerror(errno));
+    rc = identity_of_image(b->arena, b->pod, b->container, &b->machine->users,
+                           json_get_string(b->image->config, "User", ""), root, &b->who, err);
+    (void)close(root);
+    return rc;
+}
+
+static void add_image_env(struct builder *b)
+{
+    set_variable(b, "PATH", IMAGE_PATH, false);
+    set_variable(b, "HOME", b->who.home, false);
+    json_each (v, json_get(b->image->config, "Env")) {
+        const char *text = json_string(v, ""), *equals = strchr(text, '=');
+
+        if (equals)
+            set_variable(b, arena_strndup(b->arena, text, (size_t)(equals - text)), equals + 1,
+                         false);
+    }
+}
+
 /* Another user has another home. */
 static int add_identity(struct builder *b, struct err *err)
 {
@@ -472,13 +515,19 @@ static int build_env(struct builder *b, const struct json *c, struct err *err)
     b->container = c;
     b->first = b->last = NULL;
     b->count = 0;
-    add_inherited(b);
-    rc = add_identity(b, err);
+    b->gpus = "";
+    if (!b->image)
+        add_inherited(b);
+    rc = b->image ? add_image_identity(b, err) : add_identity(b, err);
     if (rc != 0)
         return rc;
+    if (b->image)
+        add_image_env(b);
     set_variable(b, "HOSTNAME", hostname_of(b->pod), false);
     add_own(b);
     add_gpus(b, c);
+    if (json_get_bool(c, "tty", false))
+        set_variable(b, "TERM", "xterm", false);
     json_each (e, json_get(c, "envFrom")) {
         rc = add_all_from(b, e, "configMapRef", &kind_config_map, err);
         if (rc == 0)
@@ -507,16 +556,26 @@ static const char *const *env_list(struct builder *b)
     return list;
 }
 
+/* As in Kubernetes: command takes the place of Entrypoint, args of Cmd, and without Entrypoint
+ * there is no Cmd. $(VAR) is not for the image's own words. */
 static const char *const *arguments(struct builder *b, const struct json *c)
 {
-    const struct json *parts[] = {json_get(c, "command"), json_get(c, "args")};
-    const char **list = arena_alloc(b->arena,
-                                    (json_len(parts[0]) + json_len(parts[1]) + 1) * sizeof(*list));
+    const struct json *config = b->image ? b->image->config : NULL;
+    const struct json *command = json_get(c, "command"), *args = json_get(c, "args");
+    bool own_command = json_len(command) == 0, own_args = own_command && json_len(args) == 0;
+    const struct {
+        const struct json *words;
+        bool expands;
+    } parts[] = {{own_command ? json_get(config, "Entrypoint") : command, !own_command},
+                 {own_args ? json_get(config, "Cmd") : args, !own_args}};
+    const char **list = arena_alloc(
+        b->arena, (json_len(parts[0].words) + json_len(parts[1].words) + 1) * sizeof(*list));
     size_t n = 0;
 
     for (size_t i = 0; list && i < ELEMS(parts); i++)
-        json_each (word, parts[i])
-            list[n++] = expand_vars(b->arena, json_string(word, ""), lookup, b);
+        json_each (word, parts[i].words)
+            list[n++] = parts[i].expands ? expand_vars(b->arena, json_string(word, ""), lookup, b)
+                                         : json_string(word, "");
     return list;
 }
 
@@ -547,6 +606,9 @@ static int build_container(struct builder *b, const struct json *c, bool init,
     }
     *ret = (struct container_start){.name = json_get_string(c, "name", ""),
                                     .init = init,
+                                    .stdin_open = json_get_bool(c, "stdin", false),
+                                    .stdin_once = json_get_bool(c, "stdinOnce", false),
+                                    .tty = json_get_bool(c, "tty", false),
                                     .identity = b->who.id,
                                     .rights = rights,
                                     .hidden = b->machine->hidden,
@@ -559,6 +621,21 @@ static int build_container(struct builder *b, const struct json *c, bool init,
         ret->cwd = object_annotation(b->pod, ANNOTATION_FOLDER);
     if (ret->cwd && !*ret->cwd)
         ret->cwd = NULL;
+    if (b->image) {
+        const char *folder = json_get_string(b->image->config, "WorkingDir", "");
+
+        ret->image = b->image->folder;
+        ret->gpus = b->gpus;
+        ret->cwd = ret->cwd ? ret->cwd : *folder ? folder : "/";
+        if (!ret->argv || !ret->argv[0])
+            return err_set(err, ERR_INVALID,
+                           "container %s: no command specified, and the image has none", ret->name);
+        if (ret->cwd[0] != '/')
+            return err_set(err, ERR_INVALID,
+                           "container %s: the image's working directory \"%s\" "
+                           "is not an absolute path",
+                           ret->name, ret->cwd);
+    }
     pod_probes_build(b->arena, c, ret);
     return 0;
 }
@@ -583,6 +660,7 @@ int pod_start_build(struct arena *a, const struct json *pod, const struct pod_re
         return err_set(err, ERR_INTERNAL, "out of memory");
     json_each (c, init) {
         b.gpus_taken = 0; /* init containers run before the others, with the same GPUs */
+        b.image = machine->images ? &machine->images[n] : NULL;
         rc = build_container(&b, c, true, &list[n++], err);
         if (rc != 0)
             return rc;
@@ -590,6 +668,7 @@ int pod_start_build(struct arena *a, const struct json *pod, const struct pod_re
     b.gpus_taken = 0;
     b.said_threads = false;
     json_each (c, main) {
+        b.image = machine->images ? &machine->images[n] : NULL;
         rc = build_container(&b, c, false, &list[n++], err);
         if (rc != 0)
             return rc;
@@ -600,6 +679,8 @@ int pod_start_build(struct arena *a, const struct json *pod, const struct pod_re
         .ns = object_namespace(pod),
         .name = object_name(pod),
         .uid = object_uid(pod),
+        .revision = strtoll(json_string(json_at(pod, "metadata", "resourceVersion"), "0"), NULL,
+                            10),
         .containers = list,
         .containers_len = n,
         .grace_seconds = json_int(json_at(pod, "spec", "terminationGracePeriodSeconds"),

@@ -9,6 +9,7 @@
 #include "agent/pod_resources.h"
 #include "api/kind.h"
 #include "port/runtime.h"
+#include "runtime/image_store.h"
 
 /* A ConfigMap, Secret, claim or its volume, or the Node, needed for a pod's environment and
  * volumes. */
@@ -45,6 +46,7 @@ struct pod_machine {
     const char *address;      /* of its pods: they share its network */
     bool has_gpus;
     struct identity_machine users;
+    const struct image *images; /* of the containers, init containers first; NULL: none are used */
     const char *exe;            /* MUSTER_EXE, or NULL */
     const char *server, *token; /* MUSTER_SERVER and MUSTER_TOKEN for the pod's account, or NULL */
     const char *ca_pem;         /* MUSTER_CA for them, or NULL */

@@ -73,7 +73,8 @@ static bool wants_mount(const struct container_start *c)
         return false;
     if (strcmp(c->message_path, MESSAGE_DEFAULT_PATH) != 0)
         return true;
-    return (c->hidden && !c->rights.privileged) || default_is_there(); /* with a private /dev */
+    return ((c->hidden || c->image) && !c->rights.privileged) || /* with a private /dev */
+           default_is_there();
 }
 
 static void add_mount(struct arena *a, struct container_start *c)

@@ -35,6 +35,9 @@ static const struct container_state *state_of(const struct pod_run *run, const c
     for (size_t i = 0; run && i < run->containers_len; i++)
         if (strcmp(run->containers[i].name, name) == 0)
             return &run->containers[i];
+    for (size_t i = 0; run && i < run->late_len; i++)
+        if (strcmp(run->late[i].name, name) == 0)
+            return &run->late[i];
     return NULL;
 }
 
@@ -165,7 +168,7 @@ static struct json *container_status(struct arena *a, const struct json *pod,
     json_set_bool(a, v, "ready", ready);
     json_set_int(a, v, "restartCount", c ? c->restart_count : 0);
     json_set_string(a, v, "image", json_get_string(spec, "image", ""));
-    json_set_string(a, v, "imageID", "");
+    json_set_string(a, v, "imageID", c && c->image_id ? c->image_id : "");
     if (c && c->pid)
         json_set_string(a, v, "containerID", container_id(a, pod, c));
     json_set_bool(a, v, "started", c && c->started);
@@ -293,6 +296,9 @@ static struct json *wanted_status(struct arena *a, const struct json *pod,
                        container_statuses(a, pod, "initContainers", run, failure, false, now_ms));
     (void)json_set(a, v, "containerStatuses",
                    container_statuses(a, pod, "containers", run, failure, s.initialized, now_ms));
+    if (json_len(json_at(pod, "spec", "ephemeralContainers")) > 0)
+        (void)json_set(a, v, "ephemeralContainerStatuses",
+                       container_statuses(a, pod, "ephemeralContainers", run, NULL, true, now_ms));
     json_set_string(a, v, "hostIP", address);
     json_set_string(a, v, "podIP", address);
     ip = json_append(json_make_array(a, v, "podIPs"), json_new_object(a));

@@ -15,19 +15,20 @@
 static const char *container_problem(const struct json *c)
 {
     if (json_len(json_get(c, "command")) == 0 && json_len(json_get(c, "args")) == 0)
-        return "no command: images are not used on this machine; give command or args";
+        return "no command: the pod runs without its image; give command or args, or "
+               "runtimeClassName: image";
     return NULL;
 }
 
 /* Why the pod can never run here, or NULL. */
-static const char *pod_problem(const struct json *pod)
+static const char *pod_problem(const struct json *pod, bool in_image)
 {
     static const char *const lists[] = {"initContainers", "containers"};
     size_t n = 0;
 
     for (size_t i = 0; i < ELEMS(lists); i++)
         json_each (c, json_at(pod, "spec", lists[i])) {
-            const char *problem = container_problem(c);
+            const char *problem = in_image ? NULL : container_problem(c);
 
             if (problem)
                 return problem;
@@ -123,6 +124,8 @@ static struct pod_decision decide_without_pod(const struct pod_view *v)
 {
     if (!v->run || !v->synced)
         return (struct pod_decision){.step = POD_STEP_NONE};
+    if (v->newer && v->run->alive)
+        return (struct pod_decision){.step = POD_STEP_NONE};
     if (!v->gone)
         return (struct pod_decision){.step = POD_STEP_VERIFY};
     if (v->run->alive)
@@ -132,7 +135,7 @@ static struct pod_decision decide_without_pod(const struct pod_view *v)
 
 static struct pod_decision decide_start(const struct pod_view *v)
 {
-    const char *problem = pod_problem(v->pod);
+    const char *problem = pod_problem(v->pod, v->in_image);
     int64_t waited = v->now_ms - v->seen_ms;
 
     if (status_says_it_ran(v->pod))

@@ -21,9 +21,11 @@ struct pod_view {
     const struct json *pod;    /* with the right UID; NULL: not in the cache */
     const struct pod_run *run; /* NULL: nothing was started here */
     bool synced;               /* the cache was filled at least once */
+    bool newer;                /* than the API's database, which does not know it */
     bool gone;                 /* according to the API itself */
     bool service_seen;         /* the Service named by MASTER_ADDR, if any */
     bool room_held;         /* remains of a pod the API has forgotten or given up still run here */
+    bool in_image;          /* what it runs may be the image's own command */
     int64_t seen_ms;        /* when the agent first saw the pod */
     const char *over_limit; /* why it is evicted, or NULL */
     int64_t now_ms;

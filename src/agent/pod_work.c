@@ -4,11 +4,15 @@
  * never overtake each other.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
+#include "agent/ephemeral.h"
+#include "agent/image_helper.h"
+#include "agent/newer.h"
 #include "agent/pod_events.h"
 #include "agent/pod_status.h"
 #include "agent/pod_token.h"
@@ -27,7 +31,10 @@
 #define COMPLAINT_MS 3600000
 #define START_AGAIN_MS 1000
 #define START_AGAIN_LAST_MS 60000
+#define PULL_AGAIN_MS 10000
+#define PULL_AGAIN_LAST_MS 300000
 #define WORK_ARENA_LIMIT_BYTES (64u * 1024u * 1024u)
+#define IN_DOUBT "waits for the programs of pod %s/%s, which may use the same GPUs and ports: %s"
 #define HOST_ADDRESS "127.0.0.1"
 
 static void look(struct pod_work *w);
@@ -57,7 +64,8 @@ static void done(struct pod_work *w, enum queue_result result)
     const struct json *pod = cached_pod(w);
     const struct pod_run *run = known_run(w);
     bool over = result == QUEUE_OK &&
-                (pod ? pod_is_settled(pod) && !(run && run->alive) : run == NULL);
+                (pod ? pod_is_settled(pod) && !(run && run->alive) : run == NULL) &&
+                !ephemeral_any(w, true);
 
     queue_done(w->agent->queue, w->key, result);
     if (!over)
@@ -115,7 +123,10 @@ static void say(struct pod_work *w, const struct json *pod, const char *name, co
 static void remove_run(struct pod_work *w)
 {
     auto_err err = ERR_INIT;
-    int rc = w->agent->runtime->ops->remove(w->agent->runtime, w->uid, &err);
+    int rc;
+
+    ephemeral_remove(w);
+    rc = w->agent->runtime->ops->remove(w->agent->runtime, w->uid, &err);
 
     if (rc != 0)
         complain(w, "cannot remove its folder", &err);
@@ -147,8 +158,12 @@ static void on_verified(void *arg, const struct json *object, const struct err *
 {
     struct pod_work *w = arg;
 
+    free(w->agent->in_doubt);
+    w->agent->in_doubt = NULL;
     if (err) {
         complain(w, "cannot be asked for", err);
+        if (asprintf(&w->agent->in_doubt, IN_DOUBT, w->ns, w->name, err->text ? err->text : "") < 0)
+            w->agent->in_doubt = NULL;
         done(w, QUEUE_RETRY);
         return;
     }
@@ -185,6 +200,8 @@ static void stop_pod(struct pod_work *w, const struct json *pod, int64_t grace_s
     }
     if (w->stop_grace < 0 && pod)
         say(w, pod, NULL, "Normal", "Killing", "Stopping the pod's programs");
+    else if (w->stop_grace < 0)
+        log_info("pod %s/%s is ended: the API does not know it", w->ns, w->name);
     w->stop_grace = grace_seconds;
 }
 
@@ -216,7 +233,10 @@ static const char *address_of(const struct agent *a)
 static bool send_status(struct pod_work *w, const struct json *pod, const struct pod_failure *f)
 {
     struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
-    struct json *patch = pod_status_patch(&a, pod, known_run(w), f, address_of(w->agent),
+    const struct pod_run *run = known_run(w);
+    const struct pod_run with = run ? ephemeral_with(&a, w, pod, run)
+                                    : (struct pod_run){.uid = NULL};
+    struct json *patch = pod_status_patch(&a, pod, run ? &with : NULL, f, address_of(w->agent),
                                           clock_now_ms(w->agent->clock));
     bool sent = patch && !arena_failed(&a);
 
@@ -428,8 +448,10 @@ static void add_not_contained(const struct start_note **notes, struct arena *are
                                                why)});
 }
 
-static int build_and_start(struct pod_work *w, const struct json *pod, struct arena *arena,
-                           struct err *err)
+/* images: NULL for a pod that runs without. late: the ephemeral container to start, which is the
+ * only one of pod; or NULL. */
+static int build_and_start(struct pod_work *w, const struct json *pod, const struct image *images,
+                           const struct json *late, struct arena *arena, struct err *err)
 {
     struct agent *a = w->agent;
     bool mounts = a->runtime->ops->has_mounts(a->runtime);
@@ -445,21 +467,35 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
                   .home = mounts ? start_folder_of_others() : NULL,
                   .obstacle = mounts ? NULL : mounts_obstacle(),
                   .find_user = identity_find_user},
-        .exe = a->exe,
+        .exe = images ? IMAGE_HELPER_EXE : a->exe,
         .server = a->server,
         .token = pod_token_is_own(pod) ? w->token : NULL,
         .ca_pem = a->ca_pem,
         .allocatable = {.cpu_milli = a->machine.cpu_milli, .memory_bytes = a->machine.memory_bytes},
         .open_files = descriptors_before(),
-        .replicas = replicas_here(a, pod)};
+        .replicas = replicas_here(a, pod),
+        .images = images};
     const struct start_note *notes = NULL;
+    const char *helper = NULL;
     struct pod_start start;
-    int rc = pod_start_build(arena, pod, w->refs, &machine, &start, &notes, err);
+    int rc;
 
+    if (images && !mounts)
+        return err_set(err, ERR_INVALID, "the pod cannot run in its image: %s",
+                       machine.users.obstacle);
+    rc = pod_start_build(arena, pod, w->refs, &machine, &start, &notes, err);
     if (rc == 0 && mounts)
         rc = prepare_hosts(w, start.hostname, &start.hosts_path, err);
+    if (rc == 0 && late)
+        rc = ephemeral_prepare(arena, cached_pod(w), late, known_run(w), &start, err);
     if (rc == 0)
         rc = prepare_volumes(w, pod, arena, &machine, &start, &notes, err);
+    if (rc == 0 && images)
+        rc = image_helper_make(arena, a->folder, a->exe, &helper, err);
+    if (rc == 0 && images)
+        rc = pod_images_mount(arena, pod, images,
+                              arena_printf(arena, "%s/%s", scratch_root(a->scratch), w->uid),
+                              helper, &start, err);
     if (rc == 0)
         rc = a->runtime->ops->start(a->runtime, &start, err);
     if (rc == 0 && geteuid() == 0 && !mounts)
@@ -504,31 +540,109 @@ static void start_later(struct pod_work *w)
     queue_add_after(w->agent->queue, w->key, w->start_after_ms - clock_now_ms(w->agent->clock));
 }
 
+/* --- images --- */
+
+static void say_image_notes(struct pod_work *w, const struct json *pod,
+                            const struct start_note *notes)
+{
+    for (; notes; notes = notes->next)
+        say(w, pod, NULL, notes->warning ? "Warning" : "Normal", notes->reason, notes->message);
+}
+
+static void report_images(struct pod_work *w, const struct json *pod, const struct pod_failure *f)
+{
+    if (!send_status(w, pod, f))
+        done(w, QUEUE_OK);
+}
+
+/* The next pull of what failed is a new one. */
+static void pull_later(struct pod_work *w, const struct json *pod, const struct pod_failure *f)
+{
+    int64_t wait_ms = min_i64((int64_t)PULL_AGAIN_MS << min_i64(w->failed_pulls++, 16),
+                              PULL_AGAIN_LAST_MS);
+
+    pod_images_release(&w->images);
+    free(w->pull_problem);
+    w->pull_problem = strcmp(f->reason, "ErrImagePull") == 0 ? strdup(f->message) : NULL;
+    w->start_after_ms = clock_now_ms(w->agent->clock) + wait_ms;
+    start_later(w);
+    report_images(w, pod, f);
+}
+
+/* After ErrImagePull, as in Kubernetes. */
+static void report_back_off(struct pod_work *w, const struct json *pod)
+{
+    struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
+    struct pod_failure f = {
+        .waiting = true,
+        .reason = "ImagePullBackOff",
+        .message = arena_printf(&a, "Back-off pulling image: %s", w->pull_problem)};
+
+    report_images(w, pod, &f);
+    arena_release(&a);
+}
+
+/* False: they are not there, and the step is over. */
+static bool have_images(struct pod_work *w, const struct json *pod, struct arena *arena,
+                        const struct image **ret)
+{
+    struct pod_images_answer answer;
+
+    *ret = NULL;
+    if (!pod_is_in_image(pod, w->agent->in_image))
+        return true;
+    pod_images_get(arena, w->agent->images, pod, w->refs, &w->images, &answer);
+    w->awaits_image = answer.state == POD_IMAGES_PULLING;
+    say_image_notes(w, pod, answer.notes);
+    *ret = answer.images;
+    if (answer.state == POD_IMAGES_READY)
+        return true;
+    drop_refs(w);
+    agent_await(w, false);
+    if (answer.state == POD_IMAGES_PULLING)
+        report_images(w, pod, &answer.failure);
+    else
+        pull_later(w, pod, &answer.failure);
+    return false;
+}
+
 static void start_pod(struct pod_work *w, const struct json *pod, bool service_missing)
 {
     struct arena arena = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
     auto_err err = ERR_INIT;
     struct pod_failure waiting = {.waiting = true, .reason = "CreateContainerConfigError"};
+    const struct image *images;
     int rc;
 
     if (clock_now_ms(w->agent->clock) < w->start_after_ms) {
         start_later(w);
-        done(w, QUEUE_OK);
+        if (w->pull_problem)
+            report_back_off(w, pod);
+        else
+            done(w, QUEUE_OK);
         return;
     }
     if (!have_refs(w, pod) || !pod_token_have(w, pod, on_token))
         return;
-    rc = build_and_start(w, pod, &arena, &err);
+    free(w->pull_problem);
+    w->pull_problem = NULL;
+    if (!have_images(w, pod, &arena, &images)) {
+        arena_release(&arena);
+        return;
+    }
+    rc = build_and_start(w, pod, images, NULL, &arena, &err);
     drop_refs(w);
     agent_await(w, false);
     if (rc == 0) {
-        w->failed_starts = 0;
+        w->failed_starts = w->failed_pulls = 0;
+        pod_images_release(&w->images);
         if (service_missing)
             say(w, pod, NULL, "Warning", "ServiceNotFound",
                 "The Service named by MASTER_ADDR did not appear; started without it");
-        say_once_per_job(
-            w, pod, &arena, "Normal", "image", "ImageNotPulled",
-            "The image is not pulled: the program runs with this machine's own software");
+        if (!images)
+            say_once_per_job(
+                w, pod, &arena, "Normal", "image", "ImageNotPulled",
+                "The image is not pulled: the program runs with this machine's own software");
         say_unlimited(w, pod, &arena);
         arena_release(&arena);
         done(w, QUEUE_OK);
@@ -561,7 +675,7 @@ static void see_departed(void *arg, const struct pod_run *run)
     struct departed *d = arg;
     const struct json *pod = run->alive ? cache_get(d->agent->pods, run->ns, run->name) : NULL;
 
-    if (!run->alive)
+    if (!run->alive || run->uid[ephemeral_base_len(run->uid)])
         return;
     d->any |= !pod || strcmp(object_uid(pod), run->uid) != 0 ||
               (pod_is_finished(pod) && pod_run_has_running(run)); /* failed as lost, by others */
@@ -584,8 +698,10 @@ static struct pod_view view_of(struct pod_work *w, const struct json *pod)
         .run = known_run(w),
         .synced = cache_is_synced(w->agent->pods),
         .gone = w->gone,
+        .newer = w->newer,
         .service_seen = !service || cache_get(w->agent->services, w->ns, service),
         .room_held = pod && !known_run(w) && room_is_held(w->agent),
+        .in_image = pod && pod_is_in_image(pod, w->agent->in_image),
         .seen_ms = w->seen_ms,
         .over_limit = w->over_limit,
         .now_ms = clock_now_ms(w->agent->clock),
@@ -635,11 +751,100 @@ static void report(struct pod_work *w, const struct json *pod)
         done(w, QUEUE_OK);
 }
 
+/* Why new pods wait for one whose programs run here: how long that lasts is up to the owner. NULL:
+ * it is being ended. */
+static const char *doubt(struct arena *arena, const struct agent *a)
+{
+    if (a->in_doubt)
+        return a->in_doubt;
+    map_for_each (node, &a->works) {
+        const struct pod_work *w = node->value;
+
+        if (w->newer)
+            return arena_printf(arena, IN_DOUBT, w->ns, w->name,
+                                newer_text(arena, a->pod_root, w->uid));
+    }
+    return NULL;
+}
+
+/* False: there is no reason to report. */
+static bool say_doubt(struct pod_work *w, const struct json *pod)
+{
+    struct arena arena = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
+    const struct pod_failure waiting = {
+        .waiting = true, .reason = "PodInDoubt", .message = doubt(&arena, w->agent)};
+    bool said = waiting.message != NULL;
+
+    if (said && !send_status(w, pod, &waiting))
+        done(w, QUEUE_OK);
+    arena_release(&arena);
+    return said;
+}
+
+static void start_late(struct pod_work *w, const struct json *pod, const struct json *container)
+{
+    struct arena arena = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
+    const char *name = json_get_string(container, "name", "");
+    const struct json *own = ephemeral_pod(&arena, pod, container);
+    auto_err err = ERR_INIT;
+    int rc;
+
+    if (own && !have_refs(w, own)) {
+        arena_release(&arena);
+        return;
+    }
+    rc = own ? build_and_start(w, own, NULL, container, &arena, &err)
+             : err_set(&err, ERR_INTERNAL, "out of memory");
+    drop_refs(w);
+    if (rc == 0) {
+        say(w, pod, NULL, "Normal", "Started",
+            arena_printf(&arena, "Started ephemeral container %s", name));
+    } else {
+        complain(w, "an ephemeral container cannot be started", &err);
+        say(w, pod, arena_printf(&arena, "%s.late-%.8s-%s", w->name, w->uid, name), "Warning",
+            "Failed", arena_printf(&arena, "Ephemeral container %s: %s", name, err.text));
+        w->start_after_ms = clock_now_ms(w->agent->clock) + START_AGAIN_LAST_MS;
+        start_later(w);
+    }
+    arena_release(&arena);
+    report(w, pod);
+}
+
+/* True: they end first, and their end leads back here. */
+static bool end_late(struct pod_work *w, const struct pod_view *v, const struct pod_decision *d)
+{
+    bool over = v->run ? !v->run->alive : v->synced && !v->pod;
+
+    if (d->step == POD_STEP_STOP)
+        ephemeral_stop(w, d->grace_seconds);
+    else if (over && ephemeral_any(w, true))
+        ephemeral_stop(w, 0);
+    else
+        return false;
+    return d->step == POD_STEP_DELETE || d->step == POD_STEP_REMOVE;
+}
+
+static const struct json *late_to_start(const struct pod_work *w, const struct pod_view *v)
+{
+    return v->pod && clock_now_ms(w->agent->clock) >= w->start_after_ms
+               ? ephemeral_next(w, v->pod, v->run)
+               : NULL;
+}
+
 static void look(struct pod_work *w)
 {
-    const struct json *pod = cached_pod(w);
+    const struct json *pod = cached_pod(w), *late;
     struct pod_view view = view_of(w, pod);
     struct pod_decision d = pod_decide(&view);
+
+    if (pod && w->newer) { /* the list was an old one */
+        w->newer = false;
+        newer_forget(w->agent->pod_root, w->uid);
+    }
+    if (end_late(w, &view, &d)) {
+        done(w, QUEUE_OK);
+        return;
+    }
 
     agent_await(w, d.step == POD_STEP_WAIT);
     w->delete_next = d.step == POD_STEP_DELETE;
@@ -661,6 +866,8 @@ static void look(struct pod_work *w)
         return;
     case POD_STEP_WAIT:
         queue_add_after(w->agent->queue, w->key, d.wake_ms);
+        if (view.room_held && say_doubt(w, pod))
+            return;
         break;
     case POD_STEP_STOP:
         stop_pod(w, pod, d.grace_seconds);
@@ -668,6 +875,13 @@ static void look(struct pod_work *w)
     case POD_STEP_NONE:
         if (pod && view.run && pod_run_has_running(view.run))
             pod_token_keep(w, pod);
+        late = late_to_start(w, &view);
+        if (late) {
+            start_late(w, pod, late);
+            return;
+        }
+        if (!pod && !view.run)
+            ephemeral_remove(w);
         break;
     case POD_STEP_DELETE:
         break;
@@ -685,6 +899,8 @@ void pod_work_free(struct pod_work *w)
 {
     client_forget(w);
     agent_await(w, false);
+    pod_images_release(&w->images);
+    free(w->pull_problem);
     arena_release(&w->refs_arena);
     pod_token_drop(w);
     free(w->key);

@@ -11,16 +11,22 @@
 
 #define START_VOLUME "start-folder"
 
-const char *start_folder_of_others(void)
+const char *mount_point_in_run(const char *const path[], size_t len)
 {
-    static const char *const path[] = {"/run/muster", "/run/muster/start"};
     struct stat st;
     bool there = geteuid() == 0;
 
-    for (size_t i = 0; i < ELEMS(path) && there; i++)
+    for (size_t i = 0; i < len && there; i++)
         there = mkdir(path[i], 0755) == 0 ? chmod(path[i], 0755) == 0
                                           : lstat(path[i], &st) == 0 && S_ISDIR(st.st_mode);
-    return there ? path[ELEMS(path) - 1] : NULL;
+    return there ? path[len - 1] : NULL;
+}
+
+const char *start_folder_of_others(void)
+{
+    static const char *const path[] = {"/run/muster", "/run/muster/start"};
+
+    return mount_point_in_run(path, ELEMS(path));
 }
 
 static const char *place_for(const struct container_start *c, const char *place)

@@ -13,8 +13,10 @@
     ".start-" /* followed by the container's name, in the pod's own                                \
                * folder */
 
-/* Where they appear for users that cannot enter the folder of root's daemon: created once, for all
- * daemons. NULL: impossible. */
+/* A mount point of root's daemon in /run, created once, for all daemons: without it pods would have
+ * /run read-only (runtime/rootfs.c). path: the folder's parents, then itself. NULL: impossible. */
+const char *mount_point_in_run(const char *const path[], size_t len);
+/* Where they appear for users that cannot enter the folder of root's daemon, or NULL. */
 const char *start_folder_of_others(void);
 
 /* folder: the pod's own. place: the existing folder where they appear; NULL: mounts are impossible.

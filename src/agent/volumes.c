@@ -16,6 +16,7 @@
 #include "agent/start_folder.h"
 #include "agent/volume_content.h"
 #include "agent/volume_files.h"
+#include "api/notebook_rules.h"
 #include "api/object.h"
 #include "api/quantity.h"
 #include "core/expand.h"
@@ -248,16 +249,29 @@ static int prepare_claim(struct preparation *p, const struct json *source, struc
                        name);
     rc = claims_folder(p->places->claims, p->arena, p->start->ns, name, &v->source, err);
     if (rc == 0 && !claim)
-        start_note_add(
-            p->arena, p->notes,
-            &(struct start_note){
-                .reason = "ClaimCreated",
-                .claim = name,
-                .message = arena_printf(p->arena,
-                                        "PersistentVolumeClaim \"%s\" was not there and has been "
-                                        "made; its files are in %s",
-                                        name, v->source)});
+        start_note_add(p->arena, p->notes,
+                       &(struct start_note){
+                           .reason = "ClaimCreated",
+                           .claim = name,
+                           .message = arena_printf(p->arena,
+                                                   "PersistentVolumeClaim \"%s\" did not exist and "
+                                                   "was created; its files are in %s",
+                                                   name, v->source)});
     return rc;
+}
+
+/* A user who may change the keys of a pod's ssh server can enter the pod. */
+static bool are_keys_refused(const struct preparation *p, const struct json *source,
+                             const char *volume)
+{
+    const struct json *secret = volume_ref(p->refs, &kind_secret,
+                                           json_get_string(source, "secretName", ""));
+    const char *enters = secret ? object_annotation(secret, ANNOTATION_WRITER_ENTERS) : NULL;
+
+    if (!enters || strncmp(volume, NOTEBOOK_SSH_KEYS_VOLUME, strlen(NOTEBOOK_SSH_KEYS_VOLUME)) != 0)
+        return false;
+    return strcmp(enters, ENTERS_NAMESPACE_USER) != 0 ||
+           !object_annotation(p->pod, ANNOTATION_RUN_AS);
 }
 
 /* ConfigMaps, Secrets, fields of the pod, and several of them in one folder. */
@@ -278,7 +292,10 @@ static int prepare_files(struct preparation *p, const struct json *source, const
         return folder_failed(v->name, c.dir_fd, err);
     v->source = path;
     v->read_only = true;
-    rc = volume_content_write(&c, kind, source, err);
+    if (are_keys_refused(p, source, v->name))
+        rc = volume_file_write(c.dir_fd, NOTEBOOK_SSH_KEYS_REFUSED, "", 0, 0644, p->group, err);
+    else
+        rc = volume_content_write(&c, kind, source, err);
     (void)close(c.dir_fd);
     return rc;
 }
@@ -581,9 +598,13 @@ int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_re
                             .start = start,
                             .notes = notes,
                             .group = identity_volume_group(pod, places->machine)};
+    static const char *const account_path[] = {"/var/run/secrets", "/var/run/secrets/kubernetes.io",
+                                               ACCOUNT_FOLDER};
     struct volume account = {.name = ACCOUNT_VOLUME};
     int rc;
 
+    if (!places->obstacle)
+        (void)mount_point_in_run(account_path, ELEMS(account_path));
     rc = make_folders(&p, err);
     if (rc == 0)
         rc = places->obstacle ? refuse_mounts(&p, err) : prepare_all(&p, err);

@@ -1,4 +1,4 @@
-/* admission.h - expressions of admission policies, and what they may speak of. */
+/* admission.h - the expressions of admission policies, and the variables they may use. */
 #ifndef MUSTER_API_ADMISSION_H
 #define MUSTER_API_ADMISSION_H
 

@@ -58,14 +58,15 @@ enum field_wire {
 struct field {
     const char *name;
     enum field_type type;
-    enum field_type item;       /* FIELD_LIST, FIELD_MAP: type of the elements */
-    unsigned flags;             /* enum field_flag */
-    bool has_min, has_max;      /* whether min and max apply */
-    bool keep_zero;             /* a zero in protobuf counts as set */
-    uint8_t wire;               /* enum field_wire */
-    uint16_t number;            /* in protobuf, for Kubernetes' kinds; 0: none */
-    uint16_t inside;            /* number of the enclosing message that only protobuf has */
-    const char *doc;            /* English, one or two sentences */
+    enum field_type item;  /* FIELD_LIST, FIELD_MAP: type of the elements */
+    unsigned flags;        /* enum field_flag */
+    bool has_min, has_max; /* whether min and max apply */
+    bool keep_zero;        /* a zero in protobuf counts as set */
+    uint8_t wire;          /* enum field_wire */
+    uint16_t number;       /* in protobuf, for Kubernetes' kinds; 0: none */
+    uint16_t inside;       /* number of the enclosing message that only protobuf has */
+    unsigned max_items;    /* FIELD_LIST: upper limit; 0: none, or KEYED_LIST_LIMIT with list_key */
+    const char *doc;       /* English, one or two sentences */
     const struct field *fields; /* FIELD_OBJECT, or the members of an object item; for other maps
                                  * the keys with attributes such as ignored; for FIELD_ANY its
                                  * protobuf members (without: {1 its JSON}); ends with {0} */
@@ -73,14 +74,14 @@ struct field {
         *default_json; /* NULL: none. Applied when the field is absent and its parent present */
     const char *const *values; /* allowed strings, NULL-terminated; NULL: any */
     int64_t min, max;          /* of a number, or of each number in a list */
-    unsigned max_items; /* FIELD_LIST: upper limit; 0: none, or KEYED_LIST_LIMIT with list_key */
-    const char *alias;  /* an older spelling that is read too, rewritten to name ("enable" for
-                         * "enabled"); both with different values is an error */
+    const char *alias; /* an older spelling that is read too, rewritten to name ("enable" for
+                        * "enabled"); both with different values is an error */
     const char
         *list_key; /* FIELD_LIST of objects: the member that is unique (strategic merge key) */
     const char *ignored;   /* why a value has no effect, for the warning; NULL: it has one */
-    const char *natural;   /* for ignored: a value, as text, that asks for nothing beyond the actual
-                            * behaviour; NULL: the default. Empty values and false never warn */
+    const char *natural;   /* for ignored: a value, as text, or several separated by |, that ask for
+                            * nothing beyond the actual behaviour; NULL: the default. Empty values and
+                            * false never warn */
     const char *immutable; /* FIELD_IMMUTABLE: what to do instead of changing it; may be NULL */
     const char *event;     /* the pod event that reports it instead of a warning */
     const char *merge_key; /* like list_key where elements need not be unique: only for patches */
@@ -141,8 +142,9 @@ struct kind {
     bool free_names;     /* names need only fit into a path, not be DNS names: "system:node" */
     const char *doc;
     const struct field *fields; /* apiVersion, kind and metadata are common and not repeated here */
-    const struct column *columns;      /* ends with {0}; includes Name */
-    const struct json_part *row_parts; /* all that columns read, and metadata; NULL: anything */
+    const struct column *columns; /* ends with {0}; includes Name */
+    const struct json_part
+        *row_parts; /* all that columns read, and resourceVersion; NULL: anything */
     /* Checks across fields, which a table cannot express. old is NULL at creation. Adds causes to
      * err. */
     void (*validate)(const struct json *object, const struct json *old, struct err *err);
@@ -184,7 +186,8 @@ extern const struct kind kind_namespace, kind_node, kind_pod, kind_service, kind
     kind_pod_disruption_budget, kind_pod_disruption_budget_beta, kind_pytorch_training_job,
     kind_mpi_job, kind_tensorboard, kind_notebook, kind_kubeflow_notebook, kind_queue,
     kind_pod_group, kind_priority_class, kind_notification, kind_admission_policy,
-    kind_admission_binding, kind_storage_class, kind_runtime_class, kind_pod_template;
+    kind_admission_binding, kind_certificate_request, kind_storage_class, kind_runtime_class,
+    kind_pod_template;
 extern const struct kind kind_replication_controller, kind_deployment, kind_replica_set,
     kind_stateful_set, kind_daemon_set, kind_job, kind_cron_job, kind_cron_job_beta, kind_ingress,
     kind_ingress_beta, kind_machine_access; /* refused */

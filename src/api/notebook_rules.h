@@ -15,6 +15,10 @@
 #define NOTEBOOK_SSH_SERVICE_PREFIX "managed-notebook-ssh-"
 #define NOTEBOOK_SSH_USER "t9kuser" /* of whatever number */
 #define NOTEBOOK_SSH_SECRETS_LIMIT 16
+/* Prefix of its pod's volumes with Secrets of public keys. The agent leaves such a volume empty but
+ * for this file if who wrote the Secret may not enter the pod; no key of a Secret begins so. */
+#define NOTEBOOK_SSH_KEYS_VOLUME "muster-ssh-keys-"
+#define NOTEBOOK_SSH_KEYS_REFUSED "..refused"
 #define NOTEBOOK_NAME_LIMIT 41 /* 63 less its Service's prefix */
 
 /* The container of that name, or NULL. */

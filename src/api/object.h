@@ -38,6 +38,11 @@
 /* By the server, on such pods and their templates: that user's number. */
 #define ANNOTATION_RUN_AS "muster.dev/run-as"
 #define RUN_AS_NAMESPACE "namespace" /* requests one; replaced by the number at creation */
+/* By the server, on a Secret: which pods all who wrote its data may enter, if not any of the
+ * namespace. Keys for a login count no further. */
+#define ANNOTATION_WRITER_ENTERS "muster.dev/writer-enters"
+#define ENTERS_NONE "none"
+#define ENTERS_NAMESPACE_USER "namespace-user" /* those that run as the namespace's user */
 /* On a job: the folder of its event files. */
 #define ANNOTATION_LOG_DIR "muster.dev/log-dir"
 /* On a job or TensorBoard: when its controller deletes it, RFC 3339. Removing it cancels the
@@ -76,6 +81,8 @@
  * activeDeadlineSeconds. What a PodGroup says instead counts only where it promises less. */
 #define ANNOTATION_GANG_SIZE "scheduler.tensorstack.dev/gang-size"
 #define ANNOTATION_DEADLINE "scheduler.tensorstack.dev/active-deadline-seconds"
+/* On a bound pod of a PodGroup: the queue it counts in until it ends. */
+#define ANNOTATION_BOUND_QUEUE "scheduler.tensorstack.dev/bound-queue"
 /* On a PodGroup that a job creates again: when the job started. */
 #define ANNOTATION_STARTED "scheduler.tensorstack.dev/started"
 /* On a PodGroup: breaks ties between groups created in the same second. */

@@ -3,16 +3,17 @@
 #define MUSTER_API_TABLE_H
 
 #include "api/kind.h"
+#include "base/blob.h"
 
 enum table_include { TABLE_INCLUDE_METADATA, TABLE_INCLUDE_OBJECT, TABLE_INCLUDE_NONE };
 
-/* An empty table: kind, apiVersion ("meta.k8s.io/v1"), metadata {}, columnDefinitions, rows []. */
-struct json *table_new(struct arena *a, const struct kind *k, bool with_columns);
-void table_add_row(struct arena *a, struct json *table, const struct kind *k,
-                   const struct json *object, enum table_include include, int64_t now_ms);
-/* The same row as text, of an object with k->row_parts at least. It has cells in a. */
+/* columnDefinitions */
+struct json *table_columns(struct arena *a, const struct kind *k);
+/* Writes one of rows. With text, from which the object was skimmed, the object needs no more than
+ * k->row_parts. The cells are in a. */
 void table_write_row(struct buf *out, struct arena *a, const struct kind *k,
-                     const struct json *object, enum table_include include, int64_t now_ms);
+                     const struct json *object, const struct blob *text, enum table_include include,
+                     int64_t now_ms);
 /* One cell of the object's row. */
 struct json *table_cell(struct arena *a, const struct kind *k, const char *column,
                         const struct json *object, int64_t now_ms);

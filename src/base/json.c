@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/json_finder.h"
 #include "base/reserve.h"
+
+#define SCRATCH_LIMIT_BYTES (64u * 1024u * 1024u)
 
 struct json *json_get_mut(struct json *object, const char *key)
 {
@@ -104,22 +107,21 @@ const struct json *json_find(const struct json *array, const char *key, const ch
 
 static bool lists_equal(const struct json *a, const struct json *b)
 {
+    struct arena scratch = ARENA_INIT(SCRATCH_LIMIT_BYTES);
+    struct json_finder members = json_finder_over(&scratch, b);
     const struct json *y = json_first(b);
+    bool equal = a->len == b->len;
 
-    if (a->len != b->len)
-        return false;
-    json_each (x, a) {
-        const struct json *other = y;
+    for (const struct json *x = json_first(a); x && equal; x = x->next) {
+        const struct json *other = a->type == JSON_OBJECT
+                                       ? json_finder_get(&members, x->key, x->key_len)
+                                       : y;
 
-        /* members mostly come in the same order: search only when they do not */
-        if (a->type == JSON_OBJECT && (!y || strcmp(y->key, x->key) != 0))
-            other = json_get(b, x->key);
-
-        if (!other || !json_equal(x, other))
-            return false;
+        equal = other && json_equal(x, other);
         y = y ? y->next : NULL;
     }
-    return true;
+    arena_release(&scratch);
+    return equal;
 }
 
 bool json_equal(const struct json *a, const struct json *b)

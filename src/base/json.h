@@ -58,6 +58,8 @@ struct json_part {
  * that were written by a JSON encoder. */
 struct json *json_skim(struct arena *a, const char *text, size_t len, const struct json_part *parts,
                        struct err *err) must_check;
+/* The text of a member of the object that the text is, where it stands; NULL: there is none. */
+const char *json_member_text(const char *text, size_t len, const char *name, size_t *ret_len);
 /* A list of objects. Its items are skimmed one by one for fn, which gets each with its text, both
  * valid during the call; what is returned has none. NULL also when fn returned a negative value. */
 typedef int json_item_fn(void *arg, const struct json *item, const char *text, size_t len);
@@ -112,7 +114,7 @@ static inline size_t json_len(const struct json *v)
 
 static inline const char *json_string(const struct json *v, const char *otherwise)
 {
-    return json_is(v, JSON_STRING) ? v->u.text : otherwise;
+    return v && v->type == JSON_STRING ? v->u.text : otherwise;
 }
 
 static inline int64_t json_int(const struct json *v, int64_t otherwise)

@@ -5,6 +5,8 @@
 
 #include "base/hash.h"
 
+const char json_keys_dropped[] = "\xff"; /* no text has it */
+
 static bool is_key(const struct json *m, const char *key, uint32_t len)
 {
     return m->key_len == len && memcmp(m->key, key, len) == 0;
@@ -44,22 +46,30 @@ static void put(struct json_keys *k, struct json *member)
 
 bool json_keys_add(struct arena *a, struct json_keys *k, struct json *object, struct json *member)
 {
-    uint32_t capacity = k->capacity ? k->capacity * 2 : JSON_KEYS_FROM * 4;
-
     if (!k->slots && object->len < JSON_KEYS_FROM)
         return true;
     if (k->slots && k->used < k->capacity / 2) {
         put(k, member);
         return true;
     }
+    return json_keys_build(a, k, object);
+}
+
+bool json_keys_build(struct arena *a, struct json_keys *k, struct json *object)
+{
+    uint32_t capacity = object->len * 4;
+
     while (capacity & (capacity - 1))
         capacity += capacity & -capacity;
     k->slots = arena_alloc(a, capacity * sizeof(struct json *));
     k->capacity = capacity;
     k->used = 0;
-    if (!k->slots)
+    if (!k->slots) {
+        k->capacity = 0;
         return false;
+    }
     for (struct json *m = json_first_mut(object); m; m = m->next)
-        put(k, m);
+        if (m->key != json_keys_dropped)
+            put(k, m);
     return true;
 }

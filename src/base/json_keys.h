@@ -15,10 +15,15 @@ struct json_keys {
     uint32_t capacity, used;
 };
 
+/* The key of members that are to be unlinked. */
+extern const char json_keys_dropped[2];
+
 struct json *json_keys_find(const struct json_keys *k, struct json *object, const char *key,
                             uint32_t len);
 /* Call after appending member to object. False when the arena failed. */
 bool json_keys_add(struct arena *a, struct json_keys *k, struct json *object,
                    struct json *member) must_check;
+/* Of all members. False when the arena failed. */
+bool json_keys_build(struct arena *a, struct json_keys *k, struct json *object) must_check;
 
 #endif

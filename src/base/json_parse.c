@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "base/json.h"
 #include "base/json_keys.h"
 #include "base/json_plain.h"
@@ -456,6 +460,88 @@ static bool skip_string(struct parser *ps)
     return fail(ps, "the text ends inside a string");
 }
 
+#ifdef __SSE2__
+#define BLOCK_BYTES 64
+
+/* Not arrays and loops: compilers leave those in memory. */
+struct block {
+    __m128i a, b, c, d;
+};
+
+static uint64_t equal_bytes(__m128i part, __m128i c)
+{
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(part, c));
+}
+
+static uint64_t where(struct block v, char of)
+{
+    __m128i c = _mm_set1_epi8(of);
+
+    return equal_bytes(v.a, c) | equal_bytes(v.b, c) << 16 | equal_bytes(v.c, c) << 32 |
+           equal_bytes(v.d, c) << 48;
+}
+
+/* '[' becomes '{' and ']' becomes '}'. */
+static struct block without_squares(struct block v)
+{
+    __m128i bit = _mm_set1_epi8('{' ^ '[');
+
+    return (struct block){_mm_or_si128(v.a, bit), _mm_or_si128(v.b, bit), _mm_or_si128(v.c, bit),
+                          _mm_or_si128(v.d, bit)};
+}
+
+/* Each bit becomes the parity of those up to it: from a quote to the next all are set. */
+static uint64_t between_pairs(uint64_t quotes)
+{
+    quotes ^= quotes << 1;
+    quotes ^= quotes << 2;
+    quotes ^= quotes << 4;
+    quotes ^= quotes << 8;
+    quotes ^= quotes << 16;
+    return quotes ^ quotes << 32;
+}
+
+/* Inside `depth` brackets: goes to the one that closes the outermost, or as far as there are whole
+ * blocks without an escape or a new line. Returns the depth there. */
+static size_t skip_blocks(struct parser *ps, size_t depth)
+{
+    uint64_t in_string = 0; /* all bits set: the block begins in one */
+
+    for (; ps->end - ps->p >= BLOCK_BYTES; ps->p += BLOCK_BYTES) {
+        struct block block;
+        uint64_t strings, opening, closing;
+
+        memcpy(&block, ps->p, sizeof(block));
+        if (where(block, '\\') | where(block, '\n'))
+            break;
+        strings = between_pairs(where(block, '"')) ^ in_string;
+        block = without_squares(block);
+        opening = where(block, '{') & ~strings;
+        closing = where(block, '}') & ~strings;
+        for (uint64_t left = opening | closing; left; left &= left - 1) {
+            if (opening & left & -left) {
+                depth++;
+            } else if (--depth == 0) {
+                ps->p += __builtin_ctzll(left);
+                return 1;
+            }
+        }
+        in_string = strings >> (BLOCK_BYTES - 1) ? UINT64_MAX : 0;
+    }
+    if (in_string) {
+        ps->p--; /* as if its quote were there */
+        (void)skip_string(ps);
+    }
+    return depth;
+}
+#else
+static size_t skip_blocks(const struct parser *ps, size_t depth)
+{
+    (void)ps;
+    return depth;
+}
+#endif
+
 /* Brackets are counted, not matched. */
 static bool skip_value(struct parser *ps)
 {
@@ -470,7 +556,9 @@ static bool skip_value(struct parser *ps)
             break;
         case '{':
         case '[':
-            depth++;
+            ps->p++;
+            depth = skip_blocks(ps, depth + 1);
+            ps->p--;
             break;
         case '}':
         case ']':
@@ -497,7 +585,7 @@ static bool skim_value(struct parser *ps, const struct json_part *parts, struct 
 static const struct json_part *find_part(const struct json_part *parts, const char *key, size_t len)
 {
     for (; parts->name; parts++)
-        if (strncmp(parts->name, key, len) == 0 && !parts->name[len])
+        if (*parts->name == *key && strncmp(parts->name, key, len) == 0 && !parts->name[len])
             return parts;
     return NULL;
 }
@@ -511,6 +599,41 @@ static bool expect_colon(struct parser *ps)
     return true;
 }
 
+/* Goes to the member's value. */
+static bool skip_name(struct parser *ps, const char **ret, size_t *ret_len)
+{
+    skip_space(ps);
+    if (ps->p == ps->end || *ps->p != '"')
+        return fail(ps, "a member name in quotes is expected here");
+    *ret = ps->p + 1;
+    if (!skip_string(ps))
+        return false;
+    *ret_len = (size_t)(ps->p - 1 - *ret);
+    return expect_colon(ps);
+}
+
+const char *json_member_text(const char *text, size_t len, const char *name, size_t *ret_len)
+{
+    struct parser ps = {.start = text, .p = text, .end = text + len, .line = 1};
+    const char *key, *value;
+    size_t key_len;
+
+    skip_space(&ps);
+    while (ps.p < ps.end && (*ps.p == '{' || *ps.p == ',')) {
+        ps.p++;
+        if (!skip_name(&ps, &key, &key_len))
+            return NULL;
+        skip_space(&ps);
+        value = ps.p;
+        if (!skip_value(&ps))
+            return NULL;
+        *ret_len = (size_t)(ps.p - value);
+        if (strlen(name) == key_len && memcmp(name, key, key_len) == 0)
+            return value;
+    }
+    return NULL;
+}
+
 static bool skim_member(struct parser *ps, const struct json_part *parts, struct json *object)
 {
     const struct json_part *part;
@@ -518,14 +641,7 @@ static bool skim_member(struct parser *ps, const struct json_part *parts, struct
     const char *key;
     size_t len;
 
-    skip_space(ps);
-    if (ps->p == ps->end || *ps->p != '"')
-        return fail(ps, "a member name in quotes is expected here");
-    key = ps->p + 1;
-    if (!skip_string(ps))
-        return false;
-    len = (size_t)(ps->p - 1 - key);
-    if (!expect_colon(ps))
+    if (!skip_name(ps, &key, &len))
         return false;
     part = find_part(parts, key, len);
     if (!part)

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 #define LINE_LIMIT 2048
 
 static enum log_level max_level = LOG_LEVEL_INFO;
@@ -73,6 +75,18 @@ static void prepare(const char *line, size_t len)
     (void)pthread_mutex_unlock(&file.lock);
 }
 
+/* Invalid bytes too: some terminals obey them. */
+static void blank_controls(char *text, size_t len)
+{
+    for (size_t i = 0, n; i < len; i += n) {
+        size_t valid = utf8_sequence(text + i, len - i);
+
+        n = max_size(valid, 1);
+        if (valid == 0 || utf8_is_control(text + i, n))
+            memset(text + i, ' ', n);
+    }
+}
+
 void log_line(enum log_level level, const char *fmt, ...)
 {
     char line[LINE_LIMIT];
@@ -96,9 +110,7 @@ void log_line(enum log_level level, const char *fmt, ...)
     va_end(args);
     if (n > 0)
         len = min_size(len + (size_t)n, sizeof(line) - 2);
-    for (size_t i = start; i < len; i++)
-        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-            line[i] = ' ';
+    blank_controls(line + start, len - start);
     line[len++] = '\n';
     prepare(line, len);
     if (write(STDERR_FILENO, line, len) < 0)

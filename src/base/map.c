@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/reserve.h"
 
 #define FEWEST_BUCKETS 64u /* with fewer keys the tree is as fast */
@@ -57,14 +56,23 @@ void map_release_nodes(struct map *m, void (*free_node)(struct map_node *n))
     forget_tree(m);
 }
 
-/* FNV's last multiplication only mixes upwards; the priority needs its high bits mixed too. */
-static uint32_t priority_of(const void *key, size_t len)
+static uint64_t mix(uint64_t h, const void *part, size_t len)
 {
-    uint64_t h = fnv1a_64(FNV1A_64_START, key, len);
+    uint64_t v = 0;
 
-    h ^= h >> 32;
-    h *= 0x9e3779b97f4a7c15u;
-    return (uint32_t)(h ^ (h >> 29));
+    memcpy(&v, part, len);
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+static uint32_t priority_of(const char *key, size_t len)
+{
+    uint64_t h = len;
+
+    for (; len >= sizeof(h); key += sizeof(h), len -= sizeof(h))
+        h = mix(h, key, sizeof(h));
+    h = mix(h, key, len);
+    return (uint32_t)(h ^ h >> 32);
 }
 
 /* --- the hash table --- */
@@ -302,6 +310,23 @@ struct map_node *map_seek(const struct map *m, const void *key, size_t len)
 struct map_node *map_after(const struct map *m, const void *key, size_t len)
 {
     return first_from(m, key, len, 1);
+}
+
+static bool visit(struct map_node *n, const void *key, size_t len, map_visit_fn *fn, void *arg)
+{
+    for (; n; n = n->right) {
+        if (key && compare(n->key, n->key_len, key, len) <= 0)
+            continue;
+        if (!visit(n->left, key, len, fn, arg) || !fn(arg, n))
+            return false;
+        key = NULL; /* all to the right of it are greater */
+    }
+    return true;
+}
+
+void map_visit_after(const struct map *m, const void *key, size_t len, map_visit_fn *fn, void *arg)
+{
+    (void)visit(m->root, key, len, fn, arg);
 }
 
 size_t map_rank(const struct map *m, const void *key, size_t len)

@@ -46,6 +46,10 @@ void *map_remove(struct map *m, const void *key, size_t len); /* the removed val
 struct map_node *map_seek(const struct map *m, const void *key, size_t len);
 struct map_node *map_after(const struct map *m, const void *key, size_t len);
 struct map_node *map_first(const struct map *m);
+/* Nodes with keys > the given one (NULL: all), in order, until fn returns false: much faster than
+ * map_after where there are many. fn may not change the map. */
+typedef bool map_visit_fn(void *arg, struct map_node *n);
+void map_visit_after(const struct map *m, const void *key, size_t len, map_visit_fn *fn, void *arg);
 /* How many keys come before this one. */
 size_t map_rank(const struct map *m, const void *key, size_t len);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define PIECES 512u
+#define LONGEST_PAUSE 63u
 
 static alignas(max_align_t) unsigned char pieces[PIECES][RESERVE_PIECE_BYTES];
 static bool taken[PIECES];
@@ -23,6 +24,25 @@ void memory_ran_out(void)
 unsigned memory_shortages(void)
 {
     return atomic_load_explicit(&shortages, memory_order_relaxed);
+}
+
+bool recovery_is_due(struct recovery *r)
+{
+    if (r->left > 0) {
+        r->left--;
+        return false;
+    }
+    r->found = memory_shortages();
+    if (r->found == r->done)
+        r->pause = 0;
+    return r->found != r->done;
+}
+
+void recovery_done(struct recovery *r)
+{
+    r->done = r->found;
+    r->pause = (unsigned)min_size(2 * r->pause + 1, LONGEST_PAUSE);
+    r->left = r->pause;
 }
 
 static void *take_piece(void)

@@ -1,7 +1,7 @@
 /*
- * reserve.h - small pieces of memory for what must not be lost when there is none: a timer, a key
- * that is to be looked at. They come from malloc; when that fails, from a reserve of some hundred.
- * Any thread.
+ * reserve.h - small allocations that must succeed even when memory has run out: a timer, a queued
+ * key. They come from malloc or, when that fails, from a reserve of a few hundred pieces. Any
+ * thread.
  */
 #ifndef MUSTER_BASE_RESERVE_H
 #define MUSTER_BASE_RESERVE_H
@@ -18,6 +18,16 @@ void reserve_free(void *p); /* also for memory from malloc; NULL-safe */
  * Code that depends on it compares the count. */
 void memory_ran_out(void);
 unsigned memory_shortages(void);
+
+/* When to make up for failed allocations, asked at even intervals: at once, and while they go on
+ * after ever longer pauses. Starts zeroed. */
+struct recovery {
+    unsigned found, done; /* counts of failed allocations: seen last, made up for */
+    unsigned pause, left; /* intervals */
+};
+
+bool recovery_is_due(struct recovery *r);
+void recovery_done(struct recovery *r);
 
 static inline void *memory_checked(void *p)
 {

@@ -12,7 +12,8 @@
 
 struct share {
     size_t limit;
-    size_t all, accounts, own; /* held in all, by callers other than the owner, by this caller */
+    size_t all, accounts, own; /* held in total, by callers other than the owner, and by this
+                                * caller */
     size_t program;            /* by pages of the same program, for any viewer */
 };
 

@@ -191,6 +191,122 @@ static bool shrink_with(struct work *w, const struct shrink_model *m, const char
     return shrink_joined(w, m);
 }
 
+/* --- reading steps --- */
+
+struct step {
+    const unsigned char *literal;
+    uint32_t count, length,
+        distance; /* length and distance have no meaning at the end of the text */
+};
+
+static uint32_t take_length(const unsigned char **p, uint32_t n)
+{
+    unsigned char more;
+
+    if (n < HALF)
+        return n;
+    do {
+        more = *(*p)++;
+        n += more;
+    } while (more == LONG_STEP);
+    return n;
+}
+
+/* Of the step at p, which produces the text from `at` on; returns the next. */
+static const unsigned char *read_step(const struct shrunk *t, const unsigned char *p, uint32_t at,
+                                      struct step *ret)
+{
+    unsigned char token = *p++;
+
+    ret->count = take_length(&p, token >> 4);
+    ret->length = take_length(&p, token & HALF) + LEAST;
+    ret->literal = p;
+    p += ret->count;
+    if (at + ret->count == t->text_len)
+        return p;
+    ret->distance = (uint32_t)(p[0] | p[1] << 8);
+    return p + 2;
+}
+
+/* How much of a reference at `at` is in the model, and where. */
+static uint32_t part_in_model(const struct shrink_model *m, uint32_t at, const struct step *s,
+                              const unsigned char **ret)
+{
+    uint32_t in_model = s->distance > at ? s->distance - at : 0;
+
+    *ret = m->text + m->len - in_model;
+    return (uint32_t)min_size(in_model, s->length);
+}
+
+/* It may start in the model and continue in the text, or overlap its own output. */
+static void copy_reference(const struct shrink_model *m, char *out, uint32_t at,
+                           const struct step *s)
+{
+    const unsigned char *model;
+    uint32_t n = part_in_model(m, at, s, &model);
+
+    memcpy(out + at, model, n);
+    if (n < s->length && s->distance >= s->length) {
+        memcpy(out + at + n, out + at + n - s->distance, s->length - n);
+        return;
+    }
+    for (; n < s->length; n++)
+        out[at + n] = out[at + n - s->distance];
+}
+
+void shrunk_expand(const struct shrunk *t, char *out)
+{
+    const unsigned char *p = t->data;
+    struct step s;
+    uint32_t at = 0;
+
+    out[t->text_len] = '\0';
+    if (!t->model) {
+        memcpy(out, t->data, t->len);
+        return;
+    }
+    while (at < t->text_len) {
+        p = read_step(t, p, at, &s);
+        memcpy(out + at, s.literal, s.count);
+        at += s.count;
+        if (at == t->text_len)
+            return;
+        copy_reference(t->model, out, at, &s);
+        at += s.length;
+    }
+}
+
+/* What is referred to in the text was compared before. */
+static bool has_reference(const struct shrink_model *m, const char *text, uint32_t at,
+                          const struct step *s)
+{
+    const unsigned char *model;
+    uint32_t n = part_in_model(m, at, s, &model);
+
+    return memcmp(text + at, model, n) == 0 &&
+           (n == s->length ||
+            memcmp(text + at + n, text + at + n - s->distance, s->length - n) == 0);
+}
+
+/* Without expanding it. The text has as many bytes. */
+static bool expands_to(const struct shrunk *t, const char *text)
+{
+    const unsigned char *p = t->data;
+    struct step s;
+    uint32_t at = 0;
+
+    while (at < t->text_len) {
+        p = read_step(t, p, at, &s);
+        if (memcmp(text + at, s.literal, s.count) != 0)
+            return false;
+        at += s.count;
+        if (at < t->text_len && !has_reference(t->model, text, at, &s))
+            return false;
+        at += s.length;
+    }
+    return true;
+}
+
 /* --- equal texts --- */
 
 #define FEWEST_BUCKETS 256u
@@ -208,14 +324,9 @@ static struct shrunk **bucket_of(uint32_t hash)
 
 static bool is_text(const struct shrunk *t, uint32_t hash, const char *text, size_t len)
 {
-    static char whole[SHRINK_TEXT_LIMIT_BYTES + 1];
-
     if (t->hash != hash || t->text_len != len)
         return false;
-    if (!t->model)
-        return memcmp(t->data, text, len) == 0;
-    shrunk_expand(t, whole);
-    return memcmp(whole, text, len) == 0;
+    return t->model ? expands_to(t, text) : memcmp(t->data, text, len) == 0;
 }
 
 static struct shrunk *find_kept(uint32_t hash, const char *text, size_t len)
@@ -233,10 +344,10 @@ static void resize_buckets(size_t len)
     size_t old_len = kept.buckets_len;
 
     if (!more)
-        return; /* the chains are longer then */
+        return; /* longer chains, then */
     kept.buckets = more;
     kept.buckets_len = len;
-    for (size_t i = 0; i < old_len; i++)
+    for (size_t i = 0; old && i < old_len; i++)
         for (struct shrunk *t = old[i], *next; t; t = next) {
             next = t->next;
             t->next = *bucket_of(t->hash);
@@ -330,60 +441,6 @@ struct shrunk *shrink(struct shrinker *s, const char *text, size_t len)
         smaller = shrink_with(&work, s->model, text, len);
     return smaller ? keep(s->model, work.out, work.len, len, hash)
                    : keep(NULL, text, len, len, hash);
-}
-
-/* --- expanding --- */
-
-static uint32_t take_length(const unsigned char **p, uint32_t n)
-{
-    unsigned char more;
-
-    if (n < HALF)
-        return n;
-    do {
-        more = *(*p)++;
-        n += more;
-    } while (more == LONG_STEP);
-    return n;
-}
-
-/* A reference may start in the model and continue in the text, or overlap its own output. */
-static void copy_back(const struct shrink_model *m, char *out, uint32_t at, uint32_t distance,
-                      uint32_t length)
-{
-    uint32_t in_model = distance > at ? distance - at : 0;
-    uint32_t n = (uint32_t)min_size(in_model, length);
-
-    if (n)
-        memcpy(out + at, m->text + m->len - in_model, n);
-    for (; n < length; n++)
-        out[at + n] = out[at + n - distance];
-}
-
-void shrunk_expand(const struct shrunk *t, char *out)
-{
-    const unsigned char *p = t->data;
-    uint32_t at = 0;
-
-    out[t->text_len] = '\0';
-    if (!t->model) {
-        memcpy(out, t->data, t->len);
-        return;
-    }
-    while (at < t->text_len) {
-        unsigned char token = *p++;
-        uint32_t count = take_length(&p, token >> 4);
-        uint32_t length = take_length(&p, token & HALF) + LEAST;
-
-        memcpy(out + at, p, count);
-        p += count;
-        at += count;
-        if (at == t->text_len)
-            return;
-        copy_back(t->model, out, at, (uint32_t)(p[0] | p[1] << 8), length);
-        p += 2;
-        at += length;
-    }
 }
 
 void shrunk_unref(struct shrunk *t)

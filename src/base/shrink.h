@@ -1,8 +1,8 @@
 /*
- * shrink.h - texts that are much alike, kept small: what stood in a text before, or in the model,
- * one of the texts themselves, is referred to and not repeated. Of objects of one kind some tenth
- * is left; to get one back takes some microseconds. Equal texts are kept once in the process: the
- * store and every cache of an object share one. One thread.
+ * shrink.h - compresses similar texts: whatever already occurred in the text, or in the model (one
+ * of the texts itself), is replaced by a reference. Objects of one kind shrink to about a tenth;
+ * expanding one takes some microseconds. Equal texts are kept once in the process: the store and
+ * every cache of an object share one. One thread.
  */
 #ifndef MUSTER_BASE_SHRINK_H
 #define MUSTER_BASE_SHRINK_H
@@ -14,7 +14,7 @@
 struct shrink_model;
 
 struct shrunk {
-    struct shrunk *next;        /* of those with a like hash */
+    struct shrunk *next;        /* in the same hash bucket */
     struct shrink_model *model; /* NULL: data is the text itself */
     uint32_t text_len, len;
     uint32_t refs, hash;
@@ -30,7 +30,7 @@ struct shrinker {
 
 void shrinker_release(struct shrinker *s);
 
-/* Shared with all who asked for the same text. NULL: out of memory. */
+/* Shared by all holders of the same text. NULL: out of memory. */
 struct shrunk *shrink(struct shrinker *s, const char *text, size_t len) must_check;
 /* out must have room for text_len bytes and a NUL. */
 void shrunk_expand(const struct shrunk *t, char *out);

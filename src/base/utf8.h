@@ -64,6 +64,18 @@ static inline bool utf8_is_control(const char *text, size_t n)
             (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9));
 }
 
+static inline bool utf8_has_controls(const char *text, size_t len)
+{
+    size_t n;
+
+    for (size_t i = 0; i < len; i += n ? n : 1) {
+        n = utf8_sequence(text + i, len - i);
+        if (utf8_is_control(text + i, n))
+            return true;
+    }
+    return false;
+}
+
 /* Without controls other than line ends and tabs, and without white space at the end; invalid bytes
  * become U+FFFD. NULL when out of memory. */
 char *utf8_without_controls(struct arena *a, const char *text, size_t len);

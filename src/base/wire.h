@@ -87,10 +87,7 @@ static inline bool wire_next(struct wire *w, struct wire_field *ret)
 
     if (w->bad || w->at == w->end || !wire_varint(w, &key))
         return false;
-    ret->data = NULL;
-    ret->len = 0;
-    ret->number = (uint32_t)(key >> 3);
-    ret->type = (enum wire_type)(key & 7);
+    *ret = (struct wire_field){.number = (uint32_t)(key >> 3), .type = (enum wire_type)(key & 7)};
     switch (ret->type) {
     case WIRE_VARINT:
         return wire_varint(w, &ret->number_value);

@@ -4,8 +4,8 @@
  *
  *   length (8 bytes) | masked CRC-32C of the length | data | masked CRC-32C of the data
  *
- * The file may grow meanwhile, or end in the middle of a record: then the record is read when it is
- * whole. Not by mmap: a file that is cut while it is mapped would kill us.
+ * The file may grow meanwhile, or end in the middle of a record, which is then read once it is
+ * complete. mmap is not used: truncating a mapped file would kill the process.
  */
 #ifndef MUSTER_BOARD_RECORD_H
 #define MUSTER_BOARD_RECORD_H

@@ -73,7 +73,7 @@ static void on_code(void *arg, const struct api_reply *reply)
 
     c->path = reply->status == 201 ? json_get_string(body, "path", NULL) : NULL;
     if (!c->path)
-        (void)err_set(c->err, ERR_UNAVAILABLE, "muster gives no address to sign in with: %.300s",
+        (void)err_set(c->err, ERR_UNAVAILABLE, "cannot get an address to sign in with: %.300s",
                       json_get_string(body, "message", reply->status ? "" : reply->body));
     loop_stop(c->loop);
 }
@@ -197,7 +197,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
         return serve(cli, o);
     if (o->listen || o->volumes.len) {
         talk_errorf(&cli->talk,
-                    "--%s is for --kubeconfig: the console of this machine is 'muster up''s",
+                    "--%s is for --kubeconfig: 'muster up' serves the console of this machine",
                     o->listen ? "listen" : "volume");
         return EXIT_USAGE;
     }

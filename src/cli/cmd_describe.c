@@ -1,5 +1,5 @@
-/* cmd_describe.c - `muster describe`: an object for a person to read. A job's state, why it is in
- * it, its replicas; of any kind its labels, conditions and events. */
+/* cmd_describe.c - `muster describe`: an object in readable form. For a job: its state, the reason
+ * for it, its replicas; for any kind: labels, conditions and events. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

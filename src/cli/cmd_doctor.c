@@ -178,7 +178,7 @@ static enum finding check_disk(struct look *l)
     free(folder);
     if (!folder || r != 0)
         return say(l, FINDING_FAIL, "choose another folder with --dir or MUSTER_HOME",
-                   "%.300s cannot be looked at: %s", l->home.dir, strerror(errno));
+                   "%.300s cannot be examined: %s", l->home.dir, strerror(errno));
     free_gib = (double)room.f_bavail * (double)room.f_frsize / GIB;
     return say(l,
                free_gib < DISK_FAIL_GIB   ? FINDING_FAIL
@@ -204,7 +204,8 @@ static enum finding check_clock(struct look *l)
     int state = adjtimex(&now);
 
     if (state < 0)
-        return say(l, FINDING_WARN, "look at: timedatectl", "whether it is set is not to be seen");
+        return say(l, FINDING_WARN, "check with: timedatectl",
+                   "cannot tell whether it is synchronized");
     if (now.status & STA_UNSYNC)
         return say(l, FINDING_WARN, "on several machines: timedatectl set-ntp true",
                    "not synchronized");
@@ -218,7 +219,7 @@ static enum finding check_python(struct look *l)
     if (!first_line("python3 -c 'import sys; print(sys.version.split()[0], sys.executable)' "
                     "2>/dev/null",
                     line))
-        return say(l, FINDING_WARN, "apt install python3", "python3 is not there");
+        return say(l, FINDING_WARN, "apt install python3", "python3 is not installed");
     return say(l, FINDING_OK, NULL, "%.300s", line);
 }
 
@@ -240,7 +241,8 @@ static enum finding check_mpirun(struct look *l)
     char line[TEXT_SIZE];
 
     if (!first_line("mpirun --version 2>/dev/null", line))
-        return say(l, FINDING_WARN, "for MPI jobs: apt install openmpi-bin", "mpirun is not there");
+        return say(l, FINDING_WARN, "for MPI jobs: apt install openmpi-bin",
+                   "mpirun is not installed");
     return say(l, FINDING_OK, NULL, "%.200s", line);
 }
 
@@ -261,14 +263,14 @@ static enum finding check_storage(struct look *l)
     int rc;
 
     if (!l->is_up)
-        return say(l, FINDING_OK, NULL, "not looked at: the daemon is not up");
+        return say(l, FINDING_OK, NULL, "not checked: the daemon is not up");
     rc = session_open(l->cli, &own, &session, &err);
     if (rc == 0) {
         rc = session_fetch(&session, "/readyz/storage", &body, &err);
         session_close(&session);
     }
     buf_release(&body);
-    return rc == 0 ? say(l, FINDING_OK, NULL, "every object is as it was written")
+    return rc == 0 ? say(l, FINDING_OK, NULL, "no damaged objects")
                    : say(l, FINDING_FAIL, "see docs/storage.md, Damage", "%s", err.text);
 }
 

@@ -35,7 +35,7 @@ static int print(struct cli *cli, const struct kubeconfig_options *o, struct err
     r = file_read(home.kubeconfig_path, FILE_LIMIT_BYTES, &text);
     if (r == -ENOENT) {
         err_set(err, ERR_NOT_FOUND, "no kubeconfig in %s yet", home.dir);
-        err_hint(err, "the first 'muster up --detach' makes it");
+        err_hint(err, "'muster up --detach' creates it");
     } else if (r) {
         err_set(err, ERR_INTERNAL, "cannot read %s: %s", home.kubeconfig_path, strerror(-r));
     } else if (o->path) {

@@ -291,7 +291,7 @@ static int parse_since(struct cli *cli, struct logs_options *o, struct err *err)
         at_ms = time(NULL) * INT64_C(1000) - ago_ms;
     else if (time_parse(o->since, &at_ms))
         return err_set(err, ERR_BAD_REQUEST,
-                       words("--since wants a time like 10m, 2h or 2026-01-31T08:00:00Z, not '%s'"),
+                       words("--since takes a time like 10m, 2h or 2026-01-31T08:00:00Z, not '%s'"),
                        o->since);
     o->since = time_format(max_i64(at_ms, 0), text);
     return 0;

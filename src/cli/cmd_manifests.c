@@ -154,7 +154,7 @@ static int check(const struct manifests_options *o, struct err *err)
                            "--image %s: not the name of an image, such as "
                            "registry.example/muster:1.0",
                            o->image);
-    return *o->image ? 0 : err_set(err, ERR_INVALID, "--image wants the name of an image");
+    return *o->image ? 0 : err_set(err, ERR_INVALID, "--image takes the name of an image");
 }
 
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)

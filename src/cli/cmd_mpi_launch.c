@@ -27,8 +27,7 @@
 #define HOSTFILE_LIMIT_BYTES (4u * 1024u * 1024u)
 #define WORDS_LIMIT (4 * OPTION_LIST_LIMIT)
 #define EXIT_NO_MPIRUN 127
-#define NO_MPIRUN_HINT                                                                             \
-    "install MPI (Debian: openmpi-bin), or say where it is in spec.mpiConfig.home"
+#define NO_MPIRUN_HINT "install MPI (Debian: openmpi-bin), or set spec.mpiConfig.home to its folder"
 #define LOOPBACK_INTERFACE "lo"
 
 struct launch_options {

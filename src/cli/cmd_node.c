@@ -2,9 +2,11 @@
  * server elsewhere: the node agent, and the progress of jobs whose first replica it runs. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +22,9 @@
 #include "door/door.h"
 #include "door/kubelet.h"
 #include "net/listen.h"
+
+#define LOCK_TRIES 100
+#define LOCK_PAUSE_US 20000
 
 struct node_options {
     const char *kubeconfig, *dir, *node_name, *listen;
@@ -181,6 +186,8 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
                                 .asks_server = true,
                                 .node_name = o->node_name,
                                 .log_bytes = o->parsed.log_bytes,
+                                .in_image = o->parsed.in_image,
+                                .image_bytes = o->parsed.image_bytes,
                                 .cpu_milli = o->parsed.cpu_milli,
                                 .memory_bytes = o->parsed.memory_bytes,
                                 .gpus = o->parsed.some_gpus ? &o->parsed.gpus : NULL,
@@ -316,6 +323,28 @@ static int read_marks(struct arena *a, struct node_options *o, struct err *err)
     return rc;
 }
 
+/* Two agents in one folder would start and stop each other's pods. The lock ends with the process;
+ * a killed one's may be held for a moment by a process it had just forked. */
+static int lock_pods(struct arena *a, const struct home *h, int *ret_fd, struct err *err)
+{
+    const char *path = arena_printf(a, "%s/node.lock", h->dir);
+    int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+
+    if (fd < 0)
+        return err_set(err, ERR_INTERNAL, "%s/node.lock: %s", h->dir, strerror(errno));
+    for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
+        if (i == LOCK_TRIES) {
+            close(fd);
+            return err_set(err, ERR_CONFLICT,
+                           "another muster node runs its pods in %s: give each its own --dir",
+                           h->dir);
+        }
+        (void)usleep(LOCK_PAUSE_US);
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {
     struct node_options o = *(const struct node_options *)values;
@@ -325,7 +354,9 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
                              .stop = stop,
                              .options = &o};
     auto_err err = ERR_INIT;
+    enum exit_code code;
     struct home home;
+    int lock = -1;
 
     (void)args;
     if (node_limits_parse(cli, &o.limits, &o.parsed) != 0)
@@ -334,11 +365,13 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
         return command_fail(cli, &err);
     if (home_locate(&cli->arena, o.dir, &home, &err) || home_create(&home, &err) ||
         home_authority(&cli->arena, &home, time(NULL), &o.authority, &err) ||
-        read_host(&cli->arena, &o, &err))
+        read_host(&cli->arena, &o, &err) || lock_pods(&cli->arena, &home, &lock, &err))
         return command_fail(cli, &err);
     o.folder = home.dir;
     o.pod_root = home.pods_path;
-    return worker_run(cli, &w);
+    code = worker_run(cli, &w);
+    close(lock);
+    return code;
 }
 
 const struct command command_node = {

@@ -86,7 +86,7 @@ static void install(const char *venv, struct err *err)
         err_set(err, ERR_INTERNAL, "%s", strerror(errno));
         return;
     }
-    printf(words("JupyterLab goes into %s; this takes a minute or two\n"), venv);
+    printf(words("installing JupyterLab in %s; this takes a minute or two\n"), venv);
     (void)fflush(stdout);
     status = run_script(said);
     if (status == 0) {
@@ -110,7 +110,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 
     (void)args;
     if (!o->setup) {
-        err_set(&err, ERR_BAD_REQUEST, words("say what to do: muster notebook --setup"));
+        err_set(&err, ERR_BAD_REQUEST, words("nothing to do: use muster notebook --setup"));
         err_hint(&err, words("create Notebooks in the console or with kubectl apply"));
     } else if (!venv) {
         err_set(&err, ERR_BAD_REQUEST, words("HOME is not set: JupyterLab is installed below it"));

@@ -383,7 +383,7 @@ static int add_pairs(struct arena *a, struct json *map, const char *option, cons
         const char *equals = memchr(text, '=', len), *key, *value;
 
         if (!equals || equals == text || equals + 1 == text + len)
-            return err_set(err, ERR_BAD_REQUEST, "%s wants NAME=VALUE,..., not \"%s\"", option,
+            return err_set(err, ERR_BAD_REQUEST, "%s takes NAME=VALUE,..., not \"%s\"", option,
                            text);
         key = arena_strndup(a, text, (size_t)(equals - text));
         value = arena_strndup(a, equals + 1, (size_t)(text + len - equals - 1));
@@ -417,7 +417,7 @@ static int select_namespaces(struct arena *a, struct json *spec, const char *lis
 
         if (problem)
             return err_set(err, ERR_BAD_REQUEST,
-                           "--namespaces wants names of namespaces, like a,b: \"%.*s\" is none: "
+                           "--namespaces takes names of namespaces, like a,b: \"%.*s\" is none: "
                            "%s",
                            (int)min_i64((int64_t)len, 80), list, problem);
         json_append_string(a, values, name);
@@ -572,7 +572,7 @@ static const struct verb *find_verb(struct cli *cli, const struct args *args)
             continue;
         if ((args->len == 2) == verbs[i].named)
             return &verbs[i];
-        talk_errorf(&cli->talk, "'muster queue %s' wants %s", word,
+        talk_errorf(&cli->talk, "'muster queue %s' needs %s", word,
                     verbs[i].named ? "the name of a queue" : "no name");
         return NULL;
     }

@@ -97,7 +97,7 @@ static enum exit_code follow_it(struct cli *cli, struct session *s, const struct
     if (end == FOLLOW_BROKEN)
         return command_fail(cli, err);
     if (end == FOLLOW_INTERRUPTED)
-        talk_hint(&cli->talk, "it goes on; come back with: muster logs -f %s", target.name);
+        talk_hint(&cli->talk, "it keeps running; come back with: muster logs -f %s", target.name);
     return follow_exit_code(end);
 }
 
@@ -115,7 +115,7 @@ static enum exit_code rerun(struct cli *cli, struct session *s, const struct rer
         name = free_name(s->arena, object_name(job), jobs);
     copy = name ? copy_job(s->arena, k, job, name, o->own) : NULL;
     if (!copy)
-        err_set(err, ERR_INTERNAL, "no free name; say --name");
+        err_set(err, ERR_INTERNAL, "no free name; use --name");
     if (copy && o->dry_run) {
         struct manifest_object only = {.kind = k, .object = copy, .said = copy};
 

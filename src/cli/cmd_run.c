@@ -79,13 +79,13 @@ static int job_exists(struct run *r, const struct manifest_object *o, const stru
     const char *name = object_name(found);
 
     if (job_is_finished(found)) {
-        err_set(err, ERR_ALREADY_EXISTS, "job '%s' exists already and has ended (%s)%s", name,
+        err_set(err, ERR_ALREADY_EXISTS, "job '%s' already exists and has ended (%s)%s", name,
                 job_phase(found), is_unchanged(r, o, found) ? "; it is unchanged" : "");
         err_hint(err,
                  "run it again with: muster run --replace %s   or remove it with: muster rm %s",
                  r->file ? r->file : "...", name);
     } else {
-        err_set(err, ERR_ALREADY_EXISTS, "job '%s' exists already (%s)", name, job_phase(found));
+        err_set(err, ERR_ALREADY_EXISTS, "job '%s' already exists (%s)", name, job_phase(found));
         err_hint(err,
                  "follow it with: muster logs -f %s   or start over with: muster run --replace %s",
                  name, r->file ? r->file : "...");
@@ -165,7 +165,7 @@ static int create_under_free_name(struct run *r, struct manifest_object *o, stru
             err_move(err, &attempt);
     }
     return result == 0 && taken
-               ? err_set(err, ERR_ALREADY_EXISTS, "%s-2 to %s-%d exist; say --name", r->base_name,
+               ? err_set(err, ERR_ALREADY_EXISTS, "%s-2 to %s-%d exist; use --name", r->base_name,
                          r->base_name, NAMES_TRIED - 1)
                : result;
 }
@@ -269,7 +269,7 @@ static void say_detached(const struct run *r)
     const struct talk *t = &r->cli->talk;
 
     for (size_t i = 0; i < r->jobs_len; i++) {
-        talk_note(t, "%s: detached; the job goes on", r->jobs[i].name);
+        talk_note(t, "%s: detached; the job keeps running", r->jobs[i].name);
         talk_hint(t, "come back with: muster logs -f %s   stop it with: muster rm %s",
                   r->jobs[i].name, r->jobs[i].name);
     }
@@ -343,7 +343,7 @@ static int load(struct run *r, struct err *err)
     for (const struct manifest_object *o = r->manifest.first; o; o = o->next)
         jobs += is_job(o);
     if (result == 0 && r->options->name && jobs != 1)
-        result = err_set(err, ERR_BAD_REQUEST, "--name wants a file with one job; %s has %zu",
+        result = err_set(err, ERR_BAD_REQUEST, "--name needs a file with one job; %s has %zu",
                          r->file, jobs);
     return result;
 }
@@ -379,7 +379,7 @@ static void warn_of_files(const struct run *r, const char *job, const struct jso
             talk_warn(
                 &r->cli->talk,
                 "%s: %s is in this file's folder, where containers do not start on a cluster; "
-                "have it in the image or on a volume, and say its folder in workingDir",
+                "put it into the image or on a volume, and set workingDir to its folder",
                 job, file);
         else
             warn_of_files(r, job, member);

@@ -29,8 +29,9 @@ static int scale(struct session *s, const char *name, int64_t replicas, struct e
         err_set(err, ERR_BAD_REQUEST,
                 words("job '%s' is not elastic: its number of replicas is fixed"),
                 object_name(job));
-        err_hint(err,
-                 words("make one with spec.elastic; 'muster explain job.spec.elastic' says how"));
+        err_hint(
+            err,
+            words("an elastic job has spec.elastic; 'muster explain job.spec.elastic' says how"));
         return -EINVAL;
     }
     json_set_int(a, json_make_object(a, json_make_object(a, patch, "spec"), "elastic"),

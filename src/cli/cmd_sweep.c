@@ -83,7 +83,7 @@ static int find_name(struct sweep *w, struct err *err)
     if (r)
         return r;
     if (w->options->name && count_holders(w->name, list)) {
-        err_set(err, ERR_ALREADY_EXISTS, "sweep '%s' exists already: %zu jobs", w->name,
+        err_set(err, ERR_ALREADY_EXISTS, "sweep '%s' already exists: %zu jobs", w->name,
                 count_holders(w->name, list));
         err_hint(err,
                  "choose another --name, or remove it with: muster rm --all -l " LABEL_SWEEP "=%s",
@@ -93,7 +93,7 @@ static int find_name(struct sweep *w, struct err *err)
     for (size_t n = 2; !w->options->name && count_holders(w->name, list); n++) {
         w->name = n < NAMES_TRIED ? arena_printf(&w->cli->arena, "%s-sweep%zu", base, n) : NULL;
         if (!w->name)
-            return err_set(err, ERR_ALREADY_EXISTS, "too many sweeps are called %s; say --name",
+            return err_set(err, ERR_ALREADY_EXISTS, "too many sweeps are named %s; use --name",
                            base);
     }
     return 0;
@@ -219,7 +219,8 @@ static enum exit_code follow_jobs(struct sweep *w, struct err *err)
         return command_fail(w->cli, err);
     if (end == FOLLOW_INTERRUPTED)
         talk_note(&w->cli->talk,
-                  "%s: detached; all its jobs go on, those that wait for their turn too", w->name);
+                  "%s: detached; its jobs keep running, and waiting ones are still started in turn",
+                  w->name);
     return follow_exit_code(end);
 }
 
@@ -247,7 +248,7 @@ static int check(struct sweep *w, const struct args *args, struct err *err)
     if (!args->dashes || args->before_dashes || args->len == 0 || w->options->sets.len == 0) {
         err_set(err, ERR_BAD_REQUEST,
                 args->len == 0              ? "nothing to run"
-                : w->options->sets.len == 0 ? "nothing to vary: say --set"
+                : w->options->sets.len == 0 ? "nothing to vary: use --set"
                                             : "the command comes after --");
         err_hint(err, "muster sweep --set lr=0.1,0.01 -- python train.py --lr {lr}");
         return -EINVAL;

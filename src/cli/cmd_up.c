@@ -26,7 +26,7 @@
 #define DESCRIPTORS_WANTED 65536
 
 struct up_options {
-    const char *dir, *listen, *only, *node_name, *idle_after, *reclaim_after;
+    const char *dir, *listen, *only, *client_ca, *node_name, *idle_after, *reclaim_after;
     struct node_limits_text limits;
     bool detach, overcommit, notify_local, verbose;
     struct option_list volumes;
@@ -44,6 +44,8 @@ static const struct option_spec options[] = {
     OPTION_OF(OPTION_CHOICE, struct up_options, only, "only", "api",
               "only the API server; see 'muster help controller' and 'muster help node'",
               .values = parts),
+    OPTION_OF_TEXT(struct up_options, client_ca, "client-ca-file", "FILE",
+                   "also accept clients' certificates that these authorities signed (PEM)"),
     OPTION_OVERCOMMIT(struct up_options),
     OPTION_NOTIFY_LOCAL(struct up_options),
     OPTION_NODE_NAME(struct up_options),
@@ -140,7 +142,7 @@ static void say_stopped(const struct home *home)
     size_t pods = daemon_count_pods(home);
 
     if (pods)
-        log_info("stopped; %zu pods go on running, the next start finds them again", pods);
+        log_info("stopped; %zu pods keep running; the next start finds them again", pods);
     else
         log_info("stopped");
 }
@@ -219,7 +221,7 @@ static bool parse_time(struct cli *cli, const char *option, const char *text, in
         *ret = *ret ? *ret : -1; /* never */
         return true;
     }
-    talk_errorf(&cli->talk, "--%s wants a time like 90m or 24h, or 0 for never, not '%s'", option,
+    talk_errorf(&cli->talk, "--%s takes a time like 90m or 24h, or 0 for never, not '%s'", option,
                 text);
     return false;
 }
@@ -234,6 +236,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
                                  .or_listen = o->listen ? NULL : FREE_LISTEN,
                                  .node_name = o->node_name,
                                  .only_api = o->only != NULL,
+                                 .client_ca = o->client_ca,
                                  .overcommit = o->overcommit,
                                  .notify_local = o->notify_local,
                                  .volumes = o->volumes.items};

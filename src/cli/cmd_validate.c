@@ -28,7 +28,7 @@ static bool is_valid(struct cli *cli, const struct validate_options *o, const ch
     if (err_is_set(&err))
         talk_error(&cli->talk, &err);
     if (r == 0 && !o->quiet)
-        printf("%s: fine, %zu object%s\n", m.file, m.count, m.count == 1 ? "" : "s");
+        printf("%s: valid, %zu object%s\n", m.file, m.count, m.count == 1 ? "" : "s");
     *problems += r ? max_size(m.problems, 1) : 0;
     return r == 0;
 }

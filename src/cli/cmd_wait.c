@@ -81,7 +81,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     enum exit_code code;
 
     if (o->timeout && (duration_parse_ms(o->timeout, &timeout_ms) || timeout_ms == 0)) {
-        talk_errorf(&cli->talk, "--timeout wants a time like 30s or 2h, not '%s'", o->timeout);
+        talk_errorf(&cli->talk, "--timeout takes a time like 30s or 2h, not '%s'", o->timeout);
         return EXIT_USAGE;
     }
     code = session_open(cli, &o->session, &s, &err) ? command_fail(cli, &err)

@@ -50,7 +50,7 @@ extern const struct command command_up, command_down, command_run, command_ps, c
     command_scheduler, command_node, command_manifests, command_sweep, command_wait,
     command_validate, command_explain, command_events, command_stop, command_resume, command_scale,
     command_rerun, command_doctor, command_completion, command_notebook, command_top, command_ui,
-    command_export, command_describe, command_pause;
+    command_export, command_describe, command_pause, command_image;
 
 /* The whole program except for `supervise`: argv[1] is the command. */
 enum exit_code command_main(int argc, char **argv);

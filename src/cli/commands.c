@@ -8,43 +8,25 @@
 
 /* clang-format off: one to a line */
 const struct command *const commands[] = {
-    &command_up,
-    &command_down,
-    &command_run,
-    &command_sweep,
-    &command_ps,
-    &command_queue,
-    &command_logs,
-    &command_wait,
-    &command_board,
-    &command_console,
-    &command_exec,
-    &command_describe,
-    &command_events,
-    &command_top,
-    &command_ui,
-    &command_export,
-    &command_stop,
-    &command_pause,
-    &command_resume,
-    &command_scale,
-    &command_rerun,
-    &command_rm,
-    &command_kubeconfig,
-    &command_controller,
-    &command_scheduler,
-    &command_node,
-    &command_validate,
-    &command_explain,
-    &command_manifests,
-    &command_mpi_launch,
-    &command_mpi_worker,
-    &command_notebook,
-    &command_doctor,
-    &command_completion,
-    &command_version,
-    &command_help,
-    NULL,
+    &command_up,         &command_down,
+    &command_run,        &command_sweep,
+    &command_ps,         &command_queue,
+    &command_logs,       &command_wait,
+    &command_board,      &command_console,
+    &command_exec,       &command_describe,
+    &command_events,     &command_top,
+    &command_ui,         &command_export,
+    &command_stop,       &command_pause,
+    &command_resume,     &command_scale,
+    &command_rerun,      &command_rm,
+    &command_kubeconfig, &command_controller,
+    &command_scheduler,  &command_node,
+    &command_validate,   &command_explain,
+    &command_manifests,  &command_mpi_launch,
+    &command_mpi_worker, &command_notebook,
+    &command_image,      &command_doctor,
+    &command_completion, &command_version,
+    &command_help,       NULL,
 };
 /* clang-format on */
 
@@ -144,11 +126,10 @@ static enum exit_code usage_error(struct cli *cli, const struct command *c, cons
 static int check_args(const struct command *c, const struct args *args, struct err *err)
 {
     if (args->len < c->min_args)
-        return err_set(err, ERR_BAD_REQUEST, words("'muster %s' wants: %s"), c->name, c->args);
+        return err_set(err, ERR_BAD_REQUEST, words("'muster %s' needs: %s"), c->name, c->args);
     if (args->len > c->max_args)
-        return err_set(err, ERR_BAD_REQUEST,
-                       words("'muster %s' does not know what to do with '%s'"), c->name,
-                       args->list[c->max_args]);
+        return err_set(err, ERR_BAD_REQUEST, words("'muster %s': unexpected argument '%s'"),
+                       c->name, args->list[c->max_args]);
     return 0;
 }
 

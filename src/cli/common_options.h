@@ -37,6 +37,11 @@
                    "GPUs available to pods, like 0,2-3, or none (default: all)"), \
     OPTION_OF_TEXT(own, limits.gpu_shares, "gpu-shares", "N[:LIST]", \
                    "divide GPUs into N shares each, as nvidia.com/gpu.shared: all, or those in LIST"), \
+    OPTION_OF(OPTION_CHOICE, own, limits.runtime, "runtime", "process|image", \
+              "how pods without a runtimeClassName run: with this machine's software, or in their " \
+              "image (default process)", .values = node_runtimes), \
+    OPTION_OF_TEXT(own, limits.image_limit, "image-limit", "SIZE", \
+                   "room for unpacked images; beyond it those unused longest are removed"), \
     OPTION_OF_TEXT(own, limits.log_limit, "log-limit", "SIZE", \
                    "how much of a run's log is kept (default " LOG_LIMIT_DEFAULT \
                    "); 4 times that for a job's deleted pods")

@@ -16,7 +16,6 @@
 
 #include "agent/agent.h"
 #include "base/log.h"
-#include "base/reserve.h"
 #include "cli/local_progress.h"
 #include "cli/supervisor_image.h"
 #include "console/app_proxy.h"
@@ -28,6 +27,7 @@
 #include "core/app.h"
 #include "door/door.h"
 #include "door/far.h"
+#include "loop/file.h"
 #include "net/webhook.h"
 #include "runtime/podfolder.h"
 #include "server/local.h"
@@ -36,6 +36,7 @@
 
 #define LARGE_BLOCK_BYTES (256 * 1024)
 #define SPARE_BYTES (1024 * 1024)
+#define CLIENT_CA_LIMIT_BYTES (1024u * 1024u)
 #define REST_MS 5000 /* without a write */
 #define MUCH_UNUSED_BYTES (64u * 1024u * 1024u)
 #define UNUSED_BYTES (1024u * 1024u) /* worth returning to the kernel */
@@ -61,10 +62,20 @@ void daemon_keep_to_itself(void)
     (void)mallopt(M_TRIM_THRESHOLD, SPARE_BYTES);
 }
 
+/* As nohup(1) leaves it. */
+static bool is_ignored(int signum)
+{
+    struct sigaction now;
+
+    return sigaction(signum, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 int daemon_watch_signals(struct loop *l, struct loop_signal *signals[4], struct err *err)
 {
     (void)signal(SIGPIPE, SIG_IGN); /* a vanished client is not our problem */
     for (size_t i = 0; i < ELEMS(end_signals); i++) {
+        if (end_signals[i] == SIGHUP && is_ignored(SIGHUP))
+            continue;
         signals[i] = loop_signal_watch(l, end_signals[i], on_end_signal, l);
         if (!signals[i])
             return err_set(err, ERR_INTERNAL, "out of memory");
@@ -94,6 +105,27 @@ static void set_address(struct daemon *d, const char *host)
     (void)snprintf(d->address, sizeof(d->address), "%s:%u", host, server_port(d->server));
 }
 
+/* Our own, which signs CertificateSigningRequests, and those of --client-ca-file. */
+static int client_authorities(const struct daemon *d, struct arena *a, const char **ret,
+                              struct err *err)
+{
+    const char *path = d->options->client_ca;
+    struct buf more = BUF_INIT(CLIENT_CA_LIMIT_BYTES);
+    int rc = path ? file_read(path, CLIENT_CA_LIMIT_BYTES, &more) : 0;
+
+    if (rc == 0 && path && !strstr(more.data, "-----BEGIN CERTIFICATE-----"))
+        rc = err_set(err, ERR_BAD_REQUEST, "--client-ca-file %s: holds no certificate in PEM",
+                     path);
+    else if (rc < 0)
+        rc = err_set(err, ERR_BAD_REQUEST, "--client-ca-file %s: %s", path, strerror(-rc));
+    if (rc == 0)
+        *ret = arena_printf(a, "%s\n%s", d->authority.certificate, path ? more.data : "");
+    buf_release(&more);
+    if (rc == 0 && !*ret)
+        rc = err_set(err, ERR_INTERNAL, "out of memory");
+    return rc;
+}
+
 /* The names under which clients may reach this server go into its certificate. */
 static int listen_with_tls(struct daemon *d, struct arena *a, const char *listen, const char *host,
                            const char *token, struct err *err)
@@ -111,8 +143,11 @@ static int listen_with_tls(struct daemon *d, struct arena *a, const char *listen
                                  machine,
                                  bare,
                                  NULL};
-    const struct tls_options tls = {.authority = d->authority, .names = names};
+    struct tls_options tls = {.authority = d->authority, .names = names};
+    int rc = client_authorities(d, a, &tls.client_ca_pem, err);
 
+    if (rc < 0)
+        return rc;
     (void)gethostname(machine, HOST_NAME_MAX);
     return bare ? server_listen(d->server, listen, token, &tls, err)
                 : err_set(err, ERR_INTERNAL, "out of memory");
@@ -163,6 +198,7 @@ static int start_server(struct daemon *d, struct arena *a, const struct daemon_o
     d->store = store_open(d->loop, o->home->db_path, NULL, err);
     if (!d->store)
         return -EIO;
+    d->opened_revision = store_revision(d->store);
     how.store = d->store;
     d->server = server_new(&how, err);
     store_each_damage(d->store, say_damaged, NULL);
@@ -212,8 +248,11 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
                                   .pod_root = o->home->pods_path,
                                   .node_name = o->node_name,
                                   .volumes = o->volumes,
+                                  .opened_revision = d->opened_revision,
                                   .small_program = supervisor_image_path(),
                                   .log_bytes = o->limits.log_bytes,
+                                  .in_image = o->limits.in_image,
+                                  .image_bytes = o->limits.image_bytes,
                                   .cpu_milli = o->limits.cpu_milli,
                                   .memory_bytes = o->limits.memory_bytes,
                                   .gpus = o->limits.some_gpus ? &o->limits.gpus : NULL,
@@ -271,7 +310,10 @@ static int show_apps(struct daemon *d, const struct idle_times *idle)
     app.name_part = APP_PORT_NAME_PART;
     app.kind = &kind_pod;
     app.pod_suffix = NULL;
-    return rc == 0 ? server_mount_app(d->server, APP_PORT_PREFIX, &app) : rc;
+    if (rc == 0)
+        rc = server_mount_app(d->server, APP_PORT_PREFIX, &app);
+    return rc == 0 ? server_mount_proxy(d->server, app_place_is_proxy, app_proxy_handle, d->apps)
+                   : rc;
 }
 
 static int claim_folder(void *arg, struct arena *a, const char *ns, const char *claim,
@@ -343,20 +385,19 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
  * start over, as after a restart; the node looks at its pods again. */
 static void make_up_for_shortage(struct daemon *d)
 {
-    unsigned shortages = memory_shortages();
     auto_err err = ERR_INIT;
 
-    if (shortages == d->shortages || d->options->only_api)
+    if (d->options->only_api || !recovery_is_due(&d->recovery))
         return;
     stop_control(d);
     if (start_control(d, d->options, &err) < 0) {
         stop_control(d);
-        log_error("the controllers cannot begin anew, it is tried again: %s", err.text);
+        log_error("the controllers cannot be restarted, will keep trying: %s", err.text);
         return;
     }
     agent_look_again(d->agent);
-    d->shortages = shortages;
-    log_warn("there was no memory for a while: the controllers have begun anew");
+    recovery_done(&d->recovery);
+    log_warn("memory ran out for a while: the controllers were restarted");
 }
 
 /* Freed memory between live blocks stays ours; when idle, or when there is much of it, its

@@ -5,6 +5,7 @@
 #ifndef MUSTER_CLI_DAEMON_H
 #define MUSTER_CLI_DAEMON_H
 
+#include "base/reserve.h"
 #include "cli/home.h"
 #include "cli/node_limits.h"
 #include "core/job.h"
@@ -28,6 +29,7 @@ struct daemon_options {
     const char *or_listen; /* if that one is taken; NULL: fail */
     const char *node_name; /* NULL: the host's name */
     bool only_api;         /* neither controllers nor agent */
+    const char *client_ca; /* file of more authorities for clients' certificates, or NULL */
     bool overcommit;
     bool notify_local;      /* see net/webhook.h */
     struct idle_times idle; /* see core/job.h */
@@ -56,7 +58,8 @@ struct daemon {
     struct loop_signal *signals[4];
     struct clock_timer *rest_timer;
     const struct daemon_options *options;
-    unsigned shortages; /* allocation failures already handled */
+    struct recovery recovery; /* of the controllers, from shortages of memory */
+    int64_t opened_revision;  /* the store's newest when it was opened */
     int64_t rest_revision;
     size_t unused; /* when memory was last returned */
 };
@@ -64,7 +67,7 @@ struct daemon {
 /* When it returns, requests are served. */
 int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options *options,
                  struct err *err) must_check;
-/* Until SIGINT, SIGTERM or SIGHUP. */
+/* Until SIGINT, SIGTERM or, unless started by nohup(1), SIGHUP. */
 void daemon_run(struct daemon *d);
 /* Stops the control plane; what it started on this machine keeps running. */
 void daemon_stop(struct daemon *d);

@@ -110,7 +110,7 @@ static void ask(void *arg);
 static void ask_again(struct elected *e, const char *why)
 {
     if (!e->trouble || strcmp(e->trouble, why) != 0)
-        log_warn("lease %s: cannot ask the server for its version, will go on trying: %s", e->lease,
+        log_warn("lease %s: cannot ask the server for its version, will keep trying: %s", e->lease,
                  why);
     free(e->trouble);
     e->trouble = strdup(why);

@@ -344,6 +344,11 @@ static bool is_wanted(const struct target *t, const char *state)
     return until && strcmp(until, state) == 0;
 }
 
+static bool is_hopeless(const struct json *reason)
+{
+    return json_string_is(reason, JOB_NEVER_FITS) || json_string_is(reason, JOB_QUOTA_FORBIDS);
+}
+
 static void look_at_job(struct target *t)
 {
     struct follow *f = t->f;
@@ -364,8 +369,7 @@ static void look_at_job(struct target *t)
     if (news && !f->options->quiet)
         talk_note(&f->cli->talk, "%s: %s", t->what.name, news);
     arena_release(&scratch);
-    if (f->options->leave_hopeless &&
-        json_string_is(json_at(job, "status", "reason"), JOB_NEVER_FITS))
+    if (f->options->leave_hopeless && is_hopeless(json_at(job, "status", "reason")))
         end_target(t, FOLLOW_NEVER_FITS, job_why(job));
     if (!job_is_finished(job) || t->ended || is_wanted(t, FOLLOW_UNTIL_DELETED))
         return;
@@ -552,9 +556,8 @@ static void on_trouble(void *arg, const struct err *err)
         return;
     f->in_trouble = true;
     if (!f->options->quiet)
-        talk_note(
-            &f->cli->talk,
-            "the daemon does not answer; training goes on without it, waiting for it to be back");
+        talk_note(&f->cli->talk, "the daemon does not answer; training continues without it; "
+                                 "waiting for it to come back");
 }
 
 static void on_signal(void *arg, int signum)

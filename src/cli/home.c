@@ -64,8 +64,10 @@ int home_locate(struct arena *a, const char *dir_option, struct home *ret, struc
         err_hint(err, "use --dir or set MUSTER_HOME");
         return -EINVAL;
     }
-    if (!dir)
-        return err_set(err, ERR_INTERNAL, "out of memory");
+    if (!dir) {
+        err_set(err, ERR_INTERNAL, "out of memory");
+        return -ENOMEM;
+    }
     *ret = (struct home){
         .dir = dir,
         .lock_path = arena_printf(a, "%s/muster.pid", dir),
@@ -257,7 +259,7 @@ static int make_private(const char *path, const struct stat *st, struct err *err
         return 0;
     if (chmod(path, 0600) != 0)
         return system_error(err, errno, "protect", path);
-    log_warn("%s could be read by others (mode %03o); it is yours alone again", path,
+    log_warn("%s could be read by others (mode %03o); it is private again", path,
              st->st_mode & 0777);
     return 0;
 }
@@ -322,7 +324,7 @@ static int protect(const char *path, struct err *err)
         return errno == ENOENT ? 0 : system_error(err, errno, "look at", path);
     if (!S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
         err_set(err, ERR_FORBIDDEN, "%s is not a file of this user's own", path);
-        err_hint(err, "remove it: muster makes a new one");
+        err_hint(err, "remove it: muster creates a new one");
         return -EPERM;
     }
     r = make_private(path, &st, err);
@@ -404,7 +406,7 @@ static int renew_authority(const struct home *h, struct buf *text, const struct 
     text->len = key_len;
     r = make_authority(h, text->data, now_s, text, err);
     if (r)
-        err_hint(err, "without the file a new authority is made: rm %s", h->authority_path);
+        err_hint(err, "without the file a new authority is created: rm %s", h->authority_path);
     return r;
 }
 

@@ -30,7 +30,7 @@ struct home_holder {
     char address[HOME_ADDRESS_SIZE]; /* "127.0.0.1:7447"; "" while it is starting */
 };
 
-/* The data folder of the system service (deploy/systemd), which only root can look into. */
+/* The data folder of the system service (deploy/systemd), which only root can read. */
 #define SERVICE_FOLDER "/var/lib/muster"
 bool home_is_service_up(struct arena *a);
 

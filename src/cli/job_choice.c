@@ -45,7 +45,7 @@ static bool is_meant(struct choosing *c, size_t count)
     if (c->choice->yes || c->choice->dry_run)
         return true;
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-        talk_errorf(&c->cli->talk, "would %s %zu job%s; say --yes to do so", c->verb, count,
+        talk_errorf(&c->cli->talk, "would %s %zu job%s; add --yes to do so", c->verb, count,
                     count == 1 ? "" : "s");
         c->code = EXIT_USAGE;
         return false;
@@ -116,7 +116,7 @@ enum exit_code job_choice_each(struct cli *cli, const struct session_options *wh
 
     if (named == (choice->all || choice->selector)) {
         talk_errorf(&cli->talk, named ? "either jobs, or --all or --selector" : "which job?");
-        talk_hint(&cli->talk, "name jobs, or say --all or --selector LABELS; 'muster ps' lists "
+        talk_hint(&cli->talk, "name jobs, or use --all or --selector LABELS; 'muster ps' lists "
                               "them");
         return EXIT_USAGE;
     }

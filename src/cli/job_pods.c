@@ -225,7 +225,8 @@ void job_pods_find_deleted(struct session *s, const char *name, struct job_pods 
         if (json_string_is(json_get(all[i].line, "owner"), owner) &&
             !is_superseded(all, len, &all[i]))
             add_pod(ret, NULL, kept_pod(s->arena, s->ns, all[i].replica, all[i].line));
-    qsort(ret->list, ret->len, sizeof(*ret->list), compare_ranks);
+    if (ret->list)
+        qsort(ret->list, ret->len, sizeof(*ret->list), compare_ranks);
     buf_release(&body);
 }
 

@@ -29,6 +29,8 @@ static size_t name_columns(const struct job_table_shape *shape, const char *name
     if (shape->progress)
         names[n++] = "PROGRESS";
     names[n++] = "WHY";
+    if (shape->runtime)
+        names[n++] = "RUNTIME";
     if (shape->wide)
         names[n++] = "UID";
     if (shape->tags)
@@ -38,14 +40,24 @@ static size_t name_columns(const struct job_table_shape *shape, const char *name
     return n;
 }
 
+/* Of its first pods; "" when the node decides. */
+static const char *runtime_class(const struct json *job)
+{
+    const struct json *spec = json_get(job, "spec");
+    const struct json *first = json_first(json_get(spec, "replicaSpecs"));
+
+    return json_string(json_at(first ? first : spec, "template", "spec", "runtimeClassName"), "");
+}
+
 const char *job_table_queue(const struct json *job)
 {
     const struct json *ours = json_at(job, "spec", "scheduler", "t9kScheduler");
+    const char *queue = json_string(json_at(job, "status", "queue"), NULL);
 
-    return ours ? json_get_string(ours, "queue", DEFAULT_QUEUE) : NULL;
+    return queue || !ours ? queue : json_get_string(ours, "queue", DEFAULT_QUEUE);
 }
 
-/* 0: in no line. */
+/* 0: not in line. */
 static int64_t place_of(const struct json *job)
 {
     return json_int(json_at(job, "status", "place"), 0);
@@ -107,6 +119,8 @@ static void add_row(struct arena *a, struct columns *c, const struct json *job, 
     if (shape->progress)
         columns_add(c, job_progress(job, shape->wide, progress));
     columns_add(c, why);
+    if (shape->runtime)
+        columns_add(c, runtime_class(job));
     if (shape->wide)
         columns_add(c, object_uid(job));
     if (shape->tags)
@@ -132,9 +146,11 @@ void job_table_write(struct arena *a, const struct json *list, int64_t now_ms, s
 
     json_each (job, json_get(list, "items")) {
         shape.progress = shape.progress || json_at(job, "status", "progress");
-        shape.queue = shape.queue || job_table_queue(job) || place_of(job) > 0;
+        shape.queue = shape.queue || json_at(job, "spec", "scheduler", "t9kScheduler") ||
+                      place_of(job) > 0;
         json_each (label, object_labels(job))
             shape.tags |= shape.wide && strncmp(label->key, TAG_PREFIX, strlen(TAG_PREFIX)) == 0;
+        shape.runtime |= shape.wide && *runtime_class(job);
         shape.note |= shape.wide && object_annotation(job, ANNOTATION_NOTE);
     }
     fill(&table, a, list, now_ms, &shape);

@@ -7,7 +7,7 @@
 
 /* Optional columns; most are added when a job has something to show in them. */
 struct job_table_shape {
-    bool all, queue, progress, wide, tags, note;
+    bool all, queue, progress, wide, runtime, tags, note;
     bool no_kind; /* to leave room for WHY */
 };
 

@@ -46,7 +46,8 @@ static const char *line_text(const struct manifest *m, unsigned line, size_t *re
     return p;
 }
 
-/* The last member name of a path: "restartPolicy" of spec.replicaSpecs[0].restartPolicy. */
+/* The last member name of a path, or of the part of it before its indices: "restartPolicy" of
+ * spec.replicaSpecs[0].restartPolicy, "labels" of metadata.labels[team]. */
 static const char *last_member(const char *field, size_t *ret_len)
 {
     const char *start = field, *end = field + strlen(field), *open;
@@ -62,6 +63,16 @@ static const char *last_member(const char *field, size_t *ret_len)
             start = p + 1;
     *ret_len = (size_t)(end - start);
     return start;
+}
+
+/* "team" of metadata.labels[team]; empty if the path ends otherwise. */
+static const char *last_key(const char *field, size_t *ret_len)
+{
+    const char *open = strrchr(field, '['), *end = field + strlen(field);
+    bool is_key = open && end[-1] == ']';
+
+    *ret_len = is_key ? (size_t)(end - open) - 2 : 0;
+    return is_key ? open + 1 : field;
 }
 
 static const char *find_key(const char *line, size_t len, const char *key, size_t key_len)
@@ -102,9 +113,13 @@ void manifest_caret(const char *line, size_t len, const char *field, unsigned *r
                     unsigned *ret_width)
 {
     size_t key_len, at = 0, end;
-    const char *key = last_member(field, &key_len);
+    const char *key = last_key(field, &key_len);
     const char *found = find_key(line, len, key, key_len);
 
+    if (!found) {
+        key = last_member(field, &key_len);
+        found = find_key(line, len, key, key_len);
+    }
     if (found) {
         at = (size_t)(found - line);
         for (end = at + key_len; end < len && line[end] != ':'; end++)
@@ -546,7 +561,7 @@ static int check_text(struct loader *l, struct err *err)
         return 0;
     }
     if (json_len(documents) > MANIFEST_OBJECTS_LIMIT)
-        return err_set(err, ERR_TOO_LARGE, "%s holds more than %d documents", l->m->file,
+        return err_set(err, ERR_TOO_LARGE, "%s contains more than %d documents", l->m->file,
                        MANIFEST_OBJECTS_LIMIT);
     for (struct json *d = json_first_mut(documents); d; d = next) {
         next = d->next; /* objects are moved out of the array one by one */
@@ -594,7 +609,7 @@ static int load_folder(struct loader *l, const char *folder, struct err *err)
 static int finish(struct loader *l, struct err *err)
 {
     if (l->m->count == 0 && l->m->problems == 0)
-        problem(l, 0, "", "holds no objects");
+        problem(l, 0, "", "contains no objects");
     if (arena_failed(l->arena))
         return err_set(err, ERR_INTERNAL, "out of memory");
     return l->m->problems ? -EINVAL : 0;

@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/quantity.h"
 #include "core/gpus.h"
 #include "runtime/process.h"
 
 #define GPU_SHARES_MOST 100
+
+const char *const node_runtimes[] = {"process", "image", NULL};
 
 static int refuse(struct cli *cli, const char *option, const char *wants, const char *text)
 {
@@ -37,7 +40,11 @@ int node_limits_parse(struct cli *cli, const struct node_limits_text *text, stru
 {
     const char *log = text->log_limit ? text->log_limit : LOG_LIMIT_DEFAULT;
 
-    *ret = (struct node_limits){.some_gpus = text->gpus != NULL};
+    *ret = (struct node_limits){.some_gpus = text->gpus != NULL,
+                                .in_image = text->runtime && strcmp(text->runtime, "image") == 0};
+    if (text->image_limit &&
+        (quantity_value(text->image_limit, &ret->image_bytes) != 0 || ret->image_bytes < 1))
+        return refuse(cli, "--image-limit", "a size, like 100Gi", text->image_limit);
     if (quantity_value(log, &ret->log_bytes) != 0 || ret->log_bytes < PROCESS_LOG_LEAST_BYTES ||
         ret->log_bytes > PROCESS_LOG_MOST_BYTES)
         return refuse(cli, "--log-limit", "a size from 16Mi to 1Ti, like 64Mi", log);
@@ -58,9 +65,11 @@ int node_limits_parse(struct cli *cli, const struct node_limits_text *text, stru
 
 const char *node_limits_given(const struct node_limits_text *text)
 {
-    return text->cpus         ? "--cpus"
-           : text->memory     ? "--memory"
-           : text->gpus       ? "--gpus"
-           : text->gpu_shares ? "--gpu-shares"
-                              : NULL;
+    return text->cpus          ? "--cpus"
+           : text->memory      ? "--memory"
+           : text->gpus        ? "--gpus"
+           : text->gpu_shares  ? "--gpu-shares"
+           : text->runtime     ? "--runtime"
+           : text->image_limit ? "--image-limit"
+                               : NULL;
 }

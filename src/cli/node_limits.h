@@ -1,5 +1,5 @@
-/* node_limits.h - --log-limit, --cpus, --memory, --gpus and --gpu-shares: what this machine's pods
- * may use. */
+/* node_limits.h - --log-limit, --cpus, --memory, --gpus, --gpu-shares, --runtime and --image-limit:
+ * what this machine's pods may use, and how they run. */
 #ifndef MUSTER_CLI_NODE_LIMITS_H
 #define MUSTER_CLI_NODE_LIMITS_H
 
@@ -15,12 +15,15 @@ struct node_limits {
     int64_t gpu_shares;    /* per shared GPU; 0: none are shared */
     bool some_gpus_shared; /* only those in shared_gpus; otherwise all available ones */
     uint64_t shared_gpus;
+    bool in_image;       /* pods run in their images unless they say otherwise */
+    int64_t image_bytes; /* of all unpacked images; 0: no limit */
 };
 
 /* As typed; NULL: absent. */
 struct node_limits_text {
-    const char *log_limit, *cpus, *memory, *gpus, *gpu_shares;
+    const char *log_limit, *cpus, *memory, *gpus, *gpu_shares, *runtime, *image_limit;
 };
+extern const char *const node_runtimes[];
 
 /* -EINVAL, with a message, when one is invalid. */
 int node_limits_parse(struct cli *cli, const struct node_limits_text *text,

@@ -79,7 +79,7 @@ static int set_int(const struct option_spec *s, int64_t *slot, const char *value
     errno = 0;
     n = strtoll(value, &end, 10);
     if (errno || *end || end == value || n < 0)
-        return err_set(err, ERR_BAD_REQUEST, words("--%s wants a whole number, not '%s'"), s->name,
+        return err_set(err, ERR_BAD_REQUEST, words("--%s takes a whole number, not '%s'"), s->name,
                        value);
     if (n < s->least)
         return err_set(err, ERR_BAD_REQUEST, words("--%s must be at least %lld, not '%s'"), s->name,

@@ -100,7 +100,7 @@ static int write_paths(struct buf *out, const char *text, const struct json *lis
 
     if (!path || !json_path_is_valid(path)) {
         r = err_set(err, ERR_BAD_REQUEST, "'%s' is not a supported JSONPath", text);
-        err_hint(err, "like -o jsonpath=.status.phase, which is printed of each");
+        err_hint(err, "like -o jsonpath=.status.phase, which is printed for each");
     }
     json_each (item, json_get(list, "items")) {
         const struct json *found = r > 0 ? json_path_first(item, path) : NULL;
@@ -115,7 +115,7 @@ static int write_paths(struct buf *out, const char *text, const struct json *lis
     return r;
 }
 
-/* Who set which field is longer than the object, and for machines. */
+/* managedFields are longer than the object, and of no use to people. */
 static const struct json *without_managers(struct arena *a, const struct json *list)
 {
     struct json *copy = json_clone(a, list);

@@ -154,7 +154,7 @@ static int check_text(const char *what, const char *text, struct err *err)
         if (n > 0)
             continue;
         err_set(err, ERR_BAD_REQUEST, "%s is not UTF-8 at byte 0x%02x", what, (unsigned char)*text);
-        err_hint(err, "put it into a file, and give its name");
+        err_hint(err, "pass it in a file");
         return -EINVAL;
     }
     return 0;
@@ -207,7 +207,7 @@ static int add_environment(struct line *l, struct json *container, struct err *e
         const char *value = equals ? equals + 1 : getenv(item);
 
         if (!name || !*name)
-            return err_set(err, ERR_BAD_REQUEST, "--env wants KEY=VALUE, not '%s'", item);
+            return err_set(err, ERR_BAD_REQUEST, "--env takes KEY=VALUE, not '%s'", item);
         if (!value)
             return err_set(err, ERR_BAD_REQUEST, "--env %s: there is no such variable here to copy",
                            name);
@@ -248,7 +248,7 @@ static int add_volume(struct line *l, struct json *pod, struct json *container, 
     const char *source;
 
     if (!colon || colon == item || *path != '/' || (mode && !read_only)) {
-        err_set(err, ERR_BAD_REQUEST, "--volume wants NAME:PATH or /DIR:PATH, not '%s'", item);
+        err_set(err, ERR_BAD_REQUEST, "--volume takes NAME:PATH or /DIR:PATH, not '%s'", item);
         err_hint(err, "like --volume data:/data, or --volume $PWD/data:/data:ro");
         return -1;
     }
@@ -361,7 +361,7 @@ static int add_labels(struct line *l, struct json *metadata, struct err *err)
         const char *equals = strchr(labels->items[i], '=');
 
         if (!equals || equals == labels->items[i])
-            return err_set(err, ERR_BAD_REQUEST, "--label wants KEY=VALUE, not '%s'",
+            return err_set(err, ERR_BAD_REQUEST, "--label takes KEY=VALUE, not '%s'",
                            labels->items[i]);
         json_set_string(
             l->arena, json_make_object(l->arena, metadata, "labels"),

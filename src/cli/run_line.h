@@ -46,8 +46,7 @@ const char *run_line_given(const struct run_line_options *o);
 const char *run_line_name(struct arena *a, const char *const *command, size_t len);
 
 #define USING_PYTHON3 "python is not installed: using python3"
-/* Whether the job runs python3 in place of `python`, which is not installed here: so it is on a
- * bare Debian. */
+/* Whether the job runs python3 because `python` is not installed here, as on a bare Debian. */
 bool run_line_uses_python3(struct arena *a, const struct run_line_options *o,
                            const char *const *command, bool here);
 

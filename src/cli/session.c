@@ -75,6 +75,11 @@ static bool is_in_pod(const struct session_options *o)
     return !o->dir && getenv("MUSTER_SERVER") && getenv("MUSTER_TOKEN");
 }
 
+bool session_uses_own_daemon(const struct session_options *o)
+{
+    return !session_is_elsewhere(o) && !is_in_pod(o);
+}
+
 static int find_server(struct cli *cli, const struct session_options *options,
                        struct client_config *ret, struct err *err)
 {
@@ -95,8 +100,7 @@ int session_open(struct cli *cli, const struct session_options *options, struct 
     const char *ns;
     int r;
 
-    *ret = (struct session){.arena = &cli->arena,
-                            .own_daemon = !session_is_elsewhere(options) && !is_in_pod(options)};
+    *ret = (struct session){.arena = &cli->arena, .own_daemon = session_uses_own_daemon(options)};
     r = find_server(cli, options, &ret->config, err);
     if (r)
         return r;
@@ -560,8 +564,8 @@ static void removal_trouble(void *arg, const struct err *err)
 
     if (err->reason != ERR_FORBIDDEN || err_is_set(r->err))
         return;
-    err_set(r->err, err->reason,
-            "the job is being removed, but when that is done is not to be seen: %s", err->text);
+    err_set(r->err, err->reason, "the job is being removed, but its end cannot be observed: %s",
+            err->text);
     loop_stop(r->session->loop);
 }
 

@@ -18,6 +18,8 @@ struct session_options {
 
 /* Whether they name a server other than this machine's. */
 bool session_is_elsewhere(const struct session_options *options);
+/* Whether it is the data folder's, and not that of the pod we are in. */
+bool session_uses_own_daemon(const struct session_options *options);
 /* The API's address and our credentials: from the options' file or context, else, when in_pod, from
  * the pod we are in. Runs a plugin if needed. */
 int session_find_cluster(struct cli *cli, const struct session_options *options, bool in_pod,

@@ -65,7 +65,7 @@ static int ensure_daemon(struct cli *cli, const char *dir, struct err *err)
 int start_session(struct cli *cli, const struct session_options *options, struct session *ret,
                   struct err *err)
 {
-    if (!session_is_elsewhere(options) && ensure_daemon(cli, options->dir, err))
+    if (session_uses_own_daemon(options) && ensure_daemon(cli, options->dir, err))
         return -EINVAL;
     return session_open(cli, options, ret, err);
 }

@@ -56,7 +56,7 @@ static int read_set(struct arena *a, const char *item, struct sweep_parameter *r
     size_t most = 1;
 
     if (!text) {
-        err_set(err, ERR_BAD_REQUEST, "--set wants NAME=VALUE,VALUE,..., not '%s'", item);
+        err_set(err, ERR_BAD_REQUEST, "--set takes NAME=VALUE,VALUE,..., not '%s'", item);
         err_hint(err, "like --set lr=0.1,0.01");
         return -EINVAL;
     }
@@ -89,7 +89,8 @@ int sweep_grid_read(struct arena *a, const struct option_list *sets, const char 
 {
     *ret = (struct sweep_grid){.jobs = 1};
     if (sets->len > SWEEP_PARAMETERS_LIMIT)
-        return err_set(err, ERR_BAD_REQUEST, "at most %u times --set", SWEEP_PARAMETERS_LIMIT);
+        return err_set(err, ERR_BAD_REQUEST, "--set can be given at most %u times",
+                       SWEEP_PARAMETERS_LIMIT);
     for (size_t i = 0; i < sets->len; i++) {
         struct sweep_parameter p = {0};
         int r = read_set(a, sets->items[i], &p, err);

@@ -4,12 +4,11 @@
  * Each object is one allocation. A replaced or deleted one is kept until the next turn of the loop,
  * because a caller of cache_get on this turn may still use it.
  *
- * Parsed, an object takes some five times its text, and most of those that a cache has are of jobs
- * that ended long ago. So only some stay parsed (cache_options.ready_objects), in a line: one that
- * comes to its front without having been asked for since, or was not for a minute or two, is left
- * as a text, shrunk. That too is done between two turns. The text is the one the store has, and
- * other caches: base/shrink.h keeps equal texts once. So an object that is not ready costs a cache
- * its entry alone.
+ * A parsed object takes about five times the memory of its text, and most cached objects belong to
+ * jobs that ended long ago. So only some stay parsed (cache_options.ready_objects), in an LRU line:
+ * an object that reaches its front unused, or was not used for a minute or two, is kept only as
+ * compressed text. That too is done between two turns. The store and other caches share that text:
+ * base/shrink.h keeps equal texts once. So an unparsed object costs a cache only its entry.
  */
 #include "client/cache.h"
 
@@ -37,13 +36,13 @@ static struct json_words words;
 struct entry {
     struct json *object;        /* packed; NULL: only its text is kept */
     uint64_t state;             /* hash of UID and resourceVersion */
-    struct entry *next, **at;   /* in the line of those that are ready; at is NULL: not in it */
+    struct entry *next, **at;   /* in the line of parsed entries; at is NULL: not in it */
     struct entry *next_owned;   /* in its bucket of owned */
     uint32_t owner;             /* hash of its controller's UID; 0: it has none */
     unsigned seen_in_list : 30; /* number of the last list that had it */
-    unsigned asked_for : 1;     /* since it was last looked at in the line */
+    unsigned asked_for : 1;     /* since it last came up in the line */
     unsigned rests : 1;         /* on_change was not called for it */
-    struct map_node node;       /* "ns/name"; its value is the shrunk text, NULL: not made */
+    struct map_node node;       /* "ns/name"; its value is the compressed text, NULL: not made */
 };
 
 /* An object that was replaced or deleted. */
@@ -79,17 +78,17 @@ struct cache {
     void (*on_trouble)(void *arg, const struct err *err);
     void *arg;
     bool synced;
-    char *trouble; /* the last, until a list comes to its end */
+    char *trouble; /* of the last complete list */
     struct arena scratch;
-    unsigned lists;      /* begun */
-    unsigned lists_done; /* number of the last one that came to its end */
+    unsigned lists;      /* number of lists begun */
+    unsigned lists_done; /* number of the last complete one */
     struct map by_key;   /* nodes of entries */
     struct owned owned;
-    struct line *line; /* NULL: all are ready, always */
-    size_t resting;    /* entries that rest */
+    struct line *line; /* NULL: all stay parsed */
+    size_t resting;    /* unparsed entries that were never reported */
     char *last_woken;  /* its key; NULL: from the start */
     struct grave *graves;
-    bool undead; /* something could not be dropped for lack of memory: not seen in the last list */
+    bool undead; /* an object that vanished from the list could not be dropped for lack of memory */
     struct clock_timer *burial;
 };
 
@@ -134,8 +133,8 @@ static struct entry *entry_new(const char *key, size_t len)
 
 /* --- which members are kept --- */
 
-/* Items of lists come without apiVersion and kind; here every object has them. Who manages which
- * field is of no interest to a controller and often larger than the rest. */
+/* List items come without apiVersion and kind; here every object has them. managedFields are
+ * dropped: controllers do not use them, and they are often larger than the rest. */
 static bool is_complete(const struct json *object)
 {
     return json_get(object, "apiVersion") && json_get(object, "kind") &&
@@ -179,7 +178,7 @@ static void on_rest(void *arg);
 
 static void line_join(struct line *l, struct entry *e)
 {
-    if (!l->rest) /* without memory for it they just stay until there are too many */
+    if (!l->rest) /* without memory for it they stay until there are too many */
         l->rest = clock_start(l->cache->clock, REST_MS, on_rest, l);
     e->next = NULL;
     e->at = l->end;
@@ -214,7 +213,7 @@ static bool keep_text(struct line *l, struct entry *e)
     return text_of(e);
 }
 
-/* It goes to the end if it was asked for, and out of the line otherwise. */
+/* A used one goes to the end, an unused one out of the line. */
 static void pass_first(struct line *l)
 {
     struct entry *e = l->first;
@@ -324,7 +323,7 @@ static void owned_join(struct owned *o, struct entry *e)
     *bucket = e;
 }
 
-/* Room for one more. Longer chains are no failure, none at all is one. */
+/* Makes room for one more. Longer chains are no failure, a missing table is. */
 static bool owned_reserve(struct owned *o)
 {
     size_t len = o->buckets_len ? 2 * o->buckets_len : FEWEST_OWNED_BUCKETS;
@@ -360,7 +359,7 @@ static void owned_leave(struct owned *o, struct entry *e)
     o->count--;
 }
 
-/* There is room for it. */
+/* Room was made before. */
 static void owned_set(struct owned *o, struct entry *e, const char *uid)
 {
     uint32_t owner = hash_of_owner(uid);
@@ -375,7 +374,7 @@ static void owned_set(struct owned *o, struct entry *e, const char *uid)
     o->count++;
 }
 
-/* --- the dead --- */
+/* --- replaced and deleted objects --- */
 
 static void drop_unseen(struct cache *c);
 
@@ -499,7 +498,7 @@ static int add(struct cache *c, const char *key, size_t len, struct json *object
     return 0;
 }
 
-/* The same name with another UID is another object: the one we knew is gone. */
+/* The same name with another UID is another object: the known one is gone. */
 static bool is_another(const struct cache *c, struct entry *known, const struct json *object)
 {
     const struct json *old = known ? make_ready(c, known) : NULL;
@@ -549,7 +548,7 @@ static int on_put(void *arg, enum reflector_source source, const struct json *ob
     return rc;
 }
 
-/* As its text alone. */
+/* Keeps it only as text. */
 static int add_resting(struct cache *c, const struct buf *key, const struct json *head,
                        const char *text, size_t len)
 {
@@ -638,7 +637,8 @@ static void on_list_end(void *arg)
 {
     struct cache *c = arg;
 
-    drop_unseen(c);
+    if (c->lists > 1) /* the first list has all that is known */
+        drop_unseen(c);
     c->lists_done = c->lists;
     free(c->trouble);
     c->trouble = NULL;
@@ -784,35 +784,39 @@ const struct json *cache_get(const struct cache *c, const char *ns, const char *
     return e ? ask_for(c, e) : NULL;
 }
 
-static void each(const struct cache *c, bool awake_only,
-                 bool (*fn)(void *arg, const struct json *object), void *arg)
-{
-    map_for_each (n, &c->by_key) {
-        struct entry *e = entry_of(n);
-        bool was_ready = e->object, goes_on;
-        const struct json *object = awake_only && e->rests ? NULL : make_ready(c, e);
+struct visit {
+    const struct cache *cache;
+    bool awake_only;
+    bool (*fn)(void *arg, const struct json *object);
+    void *arg;
+};
 
-        if (!object)
-            continue;
-        goes_on = fn(arg, object);
-        if (!was_ready && !e->at) {
-            free(e->object);
-            e->object = NULL;
-        }
-        if (!goes_on)
-            return;
+static bool visit(void *arg, struct map_node *n)
+{
+    const struct visit *v = arg;
+    struct entry *e = container_of(n, struct entry, node);
+    bool was_ready = e->object, goes_on;
+    const struct json *object = v->awake_only && e->rests ? NULL : make_ready(v->cache, e);
+
+    if (!object)
+        return true;
+    goes_on = v->fn(v->arg, object);
+    if (!was_ready && !e->at) {
+        free(e->object);
+        e->object = NULL;
     }
+    return goes_on;
 }
 
 void cache_each(const struct cache *c, bool (*fn)(void *arg, const struct json *object), void *arg)
 {
-    each(c, false, fn, arg);
+    map_visit_after(&c->by_key, NULL, 0, visit, &(struct visit){c, false, fn, arg});
 }
 
 void cache_each_awake(const struct cache *c, bool (*fn)(void *arg, const struct json *object),
                       void *arg)
 {
-    each(c, true, fn, arg);
+    map_visit_after(&c->by_key, NULL, 0, visit, &(struct visit){c, true, fn, arg});
 }
 
 bool cache_wake(struct cache *c, size_t count)
@@ -827,7 +831,7 @@ bool cache_wake(struct cache *c, size_t count)
         if (!e->rests)
             continue;
         if (!object)
-            return true; /* out of memory: once more */
+            return true; /* out of memory: retry */
         wake(c, e);
         count--;
         free(c->last_woken);
@@ -848,7 +852,7 @@ static int compare_keys(const void *a, const void *b)
     return strcmp((*x)->node.key, (*y)->node.key);
 }
 
-/* In the order of their keys; NULL: out of memory. */
+/* In key order; NULL: out of memory. */
 static struct entry **gather_owned(const struct owned *o, uint32_t owner, size_t *ret_len)
 {
     struct entry **all = NULL;
@@ -887,7 +891,7 @@ void cache_each_of_controller(const struct cache *c, const char *uid,
     for (size_t i = 0; all && i < len; i++)
         if (!tell_owned(c, all[i], uid, fn, arg))
             break;
-    /* Without the memory to sort them they come as they are: not all would be worse. */
+    /* Unsorted for lack of memory: better than leaving some out. */
     for (; e; e = e->next_owned)
         if (e->owner == owner && !tell_owned(c, e, uid, fn, arg))
             break;

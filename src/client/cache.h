@@ -25,14 +25,12 @@ struct cache_options {
     struct clock *clock;
     const struct kind *kind;
     const char *ns; /* NULL: all namespaces */
-    /* So many, those that were asked for or changed last, are held ready to be read for a while.
-     * The others are kept as small as can be, and made ready when they are asked for; what
-     * cache_each tells is valid during the call only, unless it is asked for with cache_get
-     * meanwhile. 0: all are. */
+    /* The most recently used or changed objects, this many, stay parsed for a while. The others are
+     * kept as small as possible and parsed on demand; what cache_each passes is then valid during
+     * the call only, unless cache_get was called for it meanwhile. 0: all stay parsed. */
     size_t ready_objects;
-    /* With ready_objects: an object of a list that is not known yet, and of whose head
-     * (api/object.h) this is true, is kept without being parsed; on_change is not called for it
-     * before cache_wake. NULL: none. */
+    /* With ready_objects: a new object of a list for whose head (api/object.h) this is true is kept
+     * without being parsed, and on_change is not called for it before cache_wake. NULL: none. */
     bool (*rests)(void *arg, const struct json *head);
     const char *query;   /* extra selectors, escaped: "fieldSelector=spec.nodeName%3Dn1"; or NULL */
     cache_fn *on_change; /* may be NULL */
@@ -59,13 +57,13 @@ unsigned cache_refresh(struct cache *c);
 bool cache_has_listed(const struct cache *c, unsigned number);
 
 const struct json *cache_get(const struct cache *c, const char *ns, const char *name);
-/* Calls on_change (CACHE_ADDED) for some of those that rest, the next ones with each call. False:
- * there are no more. */
+/* Calls on_change (CACHE_ADDED) for some of the objects kept aside that way, continuing with each
+ * call. False: there are no more. */
 bool cache_wake(struct cache *c, size_t count);
 /* All objects, in key order; or those of one controller by UID (indexed, no scan). fn returns false
  * to stop. */
 void cache_each(const struct cache *c, bool (*fn)(void *arg, const struct json *object), void *arg);
-/* The same without those that rest. */
+/* The same without those kept aside. */
 void cache_each_awake(const struct cache *c, bool (*fn)(void *arg, const struct json *object),
                       void *arg);
 void cache_each_of_controller(const struct cache *c, const char *uid,

@@ -217,8 +217,10 @@ static int read_cluster(struct reader *r, const struct json *cluster, struct cli
         return fail(r, cluster, "the cluster has no server");
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
         return fail(r, server, "server must begin with http:// or https://");
-    while (len && url[len - 1] == '/')
+    while (url[len - 1] == '/')
         len--;
+    if (url + len < strstr(url, "://") + 3)
+        return fail(r, server, "server names no host");
     read_address(r, url, len, ret);
     read_server_name(r, json_get_string(cluster, "tls-server-name", ""), ret);
     ret->reach.insecure = json_get_bool(cluster, "insecure-skip-tls-verify", false);

@@ -24,6 +24,7 @@
 #define PAGE_OBJECTS 500
 #define PAGE_TEXTS 100 /* one page of them stays in the processor's cache */
 #define PAGE_PAUSE_MS 10
+#define MOST_PAUSES 1000 /* of one list, for others */
 #define WATCH_SECONDS_MIN 300
 #define WATCH_SECONDS_MAX 600
 #define WATCH_OVERDUE_MS 30000 /* then an unended watch counts as dead */
@@ -48,6 +49,8 @@ struct reflector {
     char *revision; /* to watch from; NULL: list first */
     int64_t revision_number;
     char *next_page; /* continue token */
+    bool is_listing; /* counted in hurried_lists */
+    unsigned pauses; /* of this list */
 
     struct api_stream *stream;
     bool stream_dead; /* further data is ignored */
@@ -62,6 +65,8 @@ struct reflector {
 };
 
 static void step(void *arg);
+
+static unsigned hurried_lists; /* of this process, not at their end */
 
 /* xorshift64*; only spreads load, so the seed may be guessable. */
 static uint64_t random_below(struct reflector *r, uint64_t bound)
@@ -104,8 +109,16 @@ static void step_later(struct reflector *r)
     schedule_step(r, backoff_ms(r));
 }
 
+static void end_list(struct reflector *r)
+{
+    hurried_lists -= r->is_listing;
+    r->is_listing = false;
+    r->pauses = 0;
+}
+
 static void list_again(struct reflector *r, const struct err *err)
 {
+    end_list(r);
     r->stream_dead = true;
     set_string(&r->revision, NULL);
     set_string(&r->next_page, NULL);
@@ -363,6 +376,7 @@ static void finish_list(struct reflector *r, const struct json *list)
         list_again_because(r, "out of memory");
         return;
     }
+    end_list(r);
     r->handler.list_end(r->handler.arg);
     if (strcmp(r->revision, "0") != 0) {
         schedule_step(r, 0);
@@ -412,6 +426,10 @@ static void start_page(struct reflector *r)
 {
     struct buf query = BUF_INIT(QUERY_LIMIT_BYTES);
 
+    if (!r->is_listing && !r->unhurried) {
+        r->is_listing = true;
+        hurried_lists++;
+    }
     if (!r->next_page)
         r->handler.list_begin(r->handler.arg);
     buf_addf(&query, "limit=%d", r->handler.put_text ? PAGE_TEXTS : PAGE_OBJECTS);
@@ -440,6 +458,8 @@ static void step(void *arg)
     close_stream(r);
     if (r->revision)
         start_watch(r);
+    else if (r->unhurried && r->next_page && hurried_lists && r->pauses++ < MOST_PAUSES)
+        schedule_step(r, PAGE_PAUSE_MS);
     else
         start_page(r);
 }
@@ -476,6 +496,7 @@ void reflector_free(struct reflector *r)
 {
     if (!r)
         return;
+    end_list(r);
     client_forget(r);
     close_stream(r);
     clock_stop(r->clock, r->next_step);
@@ -490,6 +511,7 @@ void reflector_free(struct reflector *r)
 
 void reflector_list_again(struct reflector *r)
 {
+    end_list(r);
     client_forget(r);
     r->stream_dead = true;
     set_string(&r->revision, NULL);

@@ -10,6 +10,11 @@
 
 /* The Content-Security-Policy of its pages; kind NULL: for a pod's port. */
 const char *app_policy(const struct app_kind *kind);
+/* Of pages that a program sends through the API's proxy subresource. They are shown by what passes
+ * on a user's requests there, such as kubectl proxy, and must not be of the same origin as the API.
+ */
+#define APP_API_POLICY                                                                             \
+    "sandbox allow-scripts allow-forms allow-popups allow-downloads; frame-ancestors 'none'"
 
 /* Answers with the state as a page that reloads itself, or as a Status if no page is wanted. app
  * may be NULL when text replaces its status. */

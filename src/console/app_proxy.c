@@ -30,6 +30,7 @@
 #include "client/client.h"
 #include "console/app_activity.h"
 #include "console/app_pages.h"
+#include "console/app_place.h"
 #include "console/ws_tunnel.h"
 #include "core/app.h"
 #include "net/http_answer.h"
@@ -43,17 +44,9 @@
 #define ANSWER_WAIT_MS 120000 /* it may have to read many files first */
 #define SENDS_PER_TURN 16
 #define TOKEN_LIMIT_BYTES (2 * NODE_TOKEN_SIZE)
+#define HTTP_PORT 80u
 #define TOUCH_AGAIN_MS 10000 /* not for every request of a page */
-#define HEADERS_LIMIT 20u
-
-/* The target of a path. */
-struct app_place {
-    const struct app_kind *kind; /* NULL: a port of a pod */
-    const char *ns, *name;
-    unsigned port;    /* for a pod's port */
-    const char *url;  /* the prefix of its own addresses, as the browser sees them */
-    const char *rest; /* of the path, after that prefix */
-};
+#define HEADERS_LIMIT 40u
 
 struct exchange {
     struct relay relay; /* for the client, once answered */
@@ -89,6 +82,7 @@ struct app_proxy {
     struct exchange *exchanges;
     struct ws_tunnels *tunnels;
     struct app_activity *activity; /* NULL on a cluster */
+    size_t turn;                   /* among a service's pods */
     int64_t touch_ms;              /* how often use is recorded */
     char touched[64];              /* UID of the app recorded last */
     int64_t touched_ms;
@@ -140,6 +134,14 @@ static void fail(struct exchange *x, const struct err *err)
 /* text NULL: from the object's status. */
 static void fail_with_state(struct exchange *x, int code, const char *text)
 {
+    auto_err err = ERR_INIT;
+
+    if (x->place.api) {
+        err_set(&err, ERR_UNAVAILABLE, "error trying to reach %s \"%s\": %s",
+                x->place.service ? "service" : "pod", x->place.asked, text);
+        fail(x, &err);
+        return;
+    }
     app_reply_state(x->http, x->place.kind, x->page_wanted, code,
                     x->app ? object_name(x->app) : x->place.name, x->app, text);
     exchange_free(x);
@@ -170,35 +172,13 @@ static void close_answer(struct relay *r)
     exchange_free(container_of(r, struct exchange, relay));
 }
 
-/* "." and "..", also as %2e: they would leave the app's own address. */
-static bool has_dot_segment(const char *path)
-{
-    for (const char *at = path; *at;) {
-        size_t len = strcspn(at, "/"), dots = 0, i = 0;
-
-        for (; i < len; dots++) {
-            if (at[i] == '.')
-                i++;
-            else if (len - i >= 3 && strncasecmp(at + i, "%2e", 3) == 0)
-                i += 3;
-            else
-                break;
-        }
-        if (len > 0 && i == len && dots <= 2)
-            return true;
-        at += len;
-        at += *at == '/';
-    }
-    return false;
-}
-
 /* A path at its own address, absolute or with the Host of our requests; anything else must not
  * reach the user's browser. */
 static const char *own_location(struct exchange *x, const char *location)
 {
     return strncmp(location, x->place.url, strlen(x->place.url)) == 0 &&
                    origin_is_printable(location) && !strchr(location, '\\') &&
-                   !has_dot_segment(location)
+                   !app_place_has_dots(location)
                ? location
                : NULL;
 }
@@ -272,12 +252,19 @@ static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEA
         if (value)
             headers[n++] = (struct httpd_header){kept[i], value};
     }
+    for (size_t i = 0; x->place.api && i < x->answer.fields_len && n < HEADERS_LIMIT - 4; i++) {
+        const struct http_field *f = &x->answer.fields[i];
+
+        if (strncasecmp(f->name, "X-", 2) == 0)
+            headers[n++] = (struct httpd_header){f->name, f->value};
+    }
     location = location ? own_location(x, whole_location(x, location)) : NULL;
     if (location)
         headers[n++] = (struct httpd_header){"Location", location};
     headers[n++] = (struct httpd_header){"X-Content-Type-Options", "nosniff"};
     headers[n++] = (struct httpd_header){"Referrer-Policy", "no-referrer"};
-    headers[n++] = (struct httpd_header){"Content-Security-Policy", app_policy(x->place.kind)};
+    headers[n++] = (struct httpd_header){"Content-Security-Policy",
+                                         x->place.api ? APP_API_POLICY : app_policy(x->place.kind)};
     return n;
 }
 
@@ -605,6 +592,25 @@ static void touch(struct app_proxy *p, struct arena *a, const struct kind *k,
                        ANNOTATION_LAST_USED, now_ms, touched, p);
 }
 
+static bool runs_here(const struct exchange *x, const struct json *pod)
+{
+    const char *name = json_string(json_at(pod, "spec", "nodeName"), "");
+
+    return x->proxy->node && (!*name || strcmp(x->proxy->node->name, name) == 0);
+}
+
+/* Where a path names no port: the first that a container declares, as in Kubernetes. */
+static unsigned declared_port(const struct json *pod)
+{
+    json_each (container, json_at(pod, "spec", "containers")) {
+        const struct json *port = json_first(json_get(container, "ports"));
+
+        if (port)
+            return (unsigned)json_get_int(port, "containerPort", 0);
+    }
+    return HTTP_PORT;
+}
+
 /* From its own pod: an app's status alone could name any. */
 static void got_pod(void *arg, const struct json *pod, const struct err *err)
 {
@@ -613,6 +619,10 @@ static void got_pod(void *arg, const struct json *pod, const struct err *err)
 
     if (err && !x->place.kind) {
         fail(x, err);
+        return;
+    }
+    if (x->place.api && !runs_here(x, pod)) {
+        fail_with_state(x, 503, "It runs on another machine, whose programs port-forward reaches.");
         return;
     }
     if (err || object_is_deleting(pod) ||
@@ -627,6 +637,8 @@ static void got_pod(void *arg, const struct json *pod, const struct err *err)
     }
     if (x->place.kind)
         x->port = app_port(x->place.kind, pod);
+    else if (!x->port)
+        x->port = declared_port(pod);
     if (x->proxy->node)
         dial_pod(x, pod);
     else
@@ -643,6 +655,72 @@ static void find_pod(struct exchange *x)
     else
         fail_with_state(x, 503, NULL);
 }
+
+/* --- finding a pod of a service --------------------------------------------------------------- */
+
+static void fail_without_pods(struct exchange *x)
+{
+    auto_err err = ERR_INIT;
+
+    err_set(&err, ERR_UNAVAILABLE, "no endpoints available for service \"%s\"", x->place.name);
+    fail(x, &err);
+}
+
+/* Of the ready addresses with that port, one after the other; NULL: none. */
+static const char *next_pod(struct exchange *x, const struct json *endpoints)
+{
+    json_each (subset, json_get(endpoints, "subsets")) {
+        const struct json *addresses = json_get(subset, "addresses");
+        size_t count = json_len(addresses);
+
+        json_each (port, json_get(subset, "ports"))
+            if (count > 0 && strcmp(json_get_string(port, "name", ""), x->place.port_text) == 0) {
+                const struct json *chosen = json_index(addresses, x->proxy->turn++ % count);
+
+                x->port = (unsigned)json_get_int(port, "port", 0);
+                return json_string(json_at(chosen, "targetRef", "name"), NULL);
+            }
+    }
+    return NULL;
+}
+
+static void got_endpoints(void *arg, const struct json *endpoints, const struct err *err)
+{
+    struct exchange *x = arg;
+    const char *pod = err ? NULL : next_pod(x, endpoints);
+
+    if (pod)
+        client_get(x->proxy->transport, &kind_pod, x->place.ns, pod, got_pod, x);
+    else
+        fail_without_pods(x);
+}
+
+/* A port of a service may be given by its number. */
+static void got_service(void *arg, const struct json *service, const struct err *err)
+{
+    struct exchange *x = arg;
+    struct arena *a = &x->http->arena;
+    unsigned number = app_place_port(x->place.port_text);
+    const char *path;
+
+    if (err) {
+        fail(x, err);
+        return;
+    }
+    json_each (port, json_at(service, "spec", "ports"))
+        if (number && json_get_int(port, "port", 0) == number) {
+            x->place.port_text = arena_strdup(a, json_get_string(port, "name", ""));
+            break;
+        }
+    path = arena_printf(a, APP_API_PREFIX "/namespaces/%s/endpoints/%s", x->place.ns,
+                        x->place.name);
+    if (path && x->place.port_text)
+        client_get_path(x->proxy->transport, path, got_endpoints, x);
+    else
+        fail_without_pods(x);
+}
+
+/* --- finding an app --------------------------------------------------------------------------- */
 
 static void got_app(void *arg, const struct json *app, const struct err *err)
 {
@@ -703,18 +781,57 @@ static void take_body(struct exchange *x)
     }
 }
 
+/* The API's own clients may send any header but credentials and those of one connection. */
+static void pass_header(void *arg, const char *name, const char *value)
+{
+    static const char *const kept_back[] = {"Authorization",
+                                            "Connection",
+                                            "Content-Length",
+                                            "Cookie",
+                                            "Expect",
+                                            "Host",
+                                            "Keep-Alive",
+                                            "Origin",
+                                            "Proxy-Connection",
+                                            "Te",
+                                            "Trailer",
+                                            "Upgrade",
+                                            "Proxy-Authorization",
+                                            "Transfer-Encoding"};
+    static const char *const families[] = {"Impersonate-", "Sec-WebSocket-"};
+    struct exchange *x = arg;
+
+    for (size_t i = 0; i < ELEMS(kept_back); i++)
+        if (strcasecmp(name, kept_back[i]) == 0)
+            return;
+    for (size_t i = 0; i < ELEMS(families); i++)
+        if (strncasecmp(name, families[i], strlen(families[i])) == 0)
+            return;
+    if (is_field_value(value))
+        buf_addf(&x->up, "%s: %s\r\n", name, value);
+}
+
+static void pass_headers(struct exchange *x)
+{
+    if (x->place.api) {
+        httpd_each_header(x->http, pass_header, x);
+        return;
+    }
+    for (size_t i = 0; i < ELEMS(passed_on); i++) {
+        const char *value = httpd_header(x->http, passed_on[i]);
+
+        if (value && is_field_value(value))
+            buf_addf(&x->up, "%s: %s\r\n", passed_on[i], value);
+    }
+}
+
 static int write_request(struct exchange *x, struct err *err)
 {
     struct httpd_request *http = x->http;
 
     buf_addf(&x->up, "%s %s%s%s HTTP/1.1\r\nHost: " APP_PROGRAM_HOST "\r\n", http->method,
              x->place.kind ? http->path : x->place.rest, *http->query ? "?" : "", http->query);
-    for (size_t i = 0; i < ELEMS(passed_on); i++) {
-        const char *value = httpd_header(http, passed_on[i]);
-
-        if (value && is_field_value(value))
-            buf_addf(&x->up, "%s: %s\r\n", passed_on[i], value);
-    }
+    pass_headers(x);
     if (x->upgrades) { /* from its own page: rewritten to the origin the program knows */
         buf_adds(&x->up, "Origin: http://" APP_PROGRAM_HOST "\r\n");
         return ws_handshake_add(&x->up, http, err);
@@ -724,54 +841,7 @@ static int write_request(struct exchange *x, struct err *err)
     return x->up.failed ? err_set(err, ERR_TOO_LARGE, "the request is too large") : 0;
 }
 
-/* --- its path --------------------------------------------------------------------------------- */
-
-/* The next segment of a path, in the arena; advances at. */
-static const char *next_part(struct arena *a, const char **at)
-{
-    size_t len;
-
-    *at += **at == '/';
-    len = strcspn(*at, "/");
-    *at += len;
-    return arena_strndup(a, *at - len, len);
-}
-
-static unsigned port_of(const char *text)
-{
-    bool digits = *text && strlen(text) <= 5 && strspn(text, "0123456789") == strlen(text);
-    unsigned long port = digits ? strtoul(text, NULL, 10) : 0;
-
-    return port <= 65535 ? (unsigned)port : 0;
-}
-
-/* For PATH/NAMESPACE/NAME/... or APP_PORT_PREFIX/NAMESPACE/pods/NAME/PORT/... */
-static int parse_path(struct arena *a, const char *path, struct app_place *ret, struct err *err)
-{
-    const struct app_kind *kind = app_kind_at(path);
-    const char *prefix = kind ? kind->path : APP_PORT_PREFIX, *pods = "pods", *port = "1";
-    const char *at = path + strlen(prefix);
-
-    *ret = (struct app_place){.kind = kind, .ns = next_part(a, &at)};
-    if (!kind)
-        pods = next_part(a, &at);
-    ret->name = next_part(a, &at);
-    if (!kind)
-        port = next_part(a, &at);
-    ret->rest = at;
-    ret->url = arena_printf(a, "%.*s/", (int)(at - path), path);
-    if (!ret->ns || !ret->name || !pods || !port || !ret->url)
-        return err_set(err, ERR_UNAVAILABLE, "out of memory");
-    ret->port = port_of(port);
-    if (dns_label_problem(ret->ns) || dns_name_problem(ret->name) || strcmp(pods, "pods") != 0 ||
-        !ret->port)
-        return err_set(err, ERR_NOT_FOUND, "there is no such path: it is %s%s", prefix,
-                       kind ? "/NAMESPACE/NAME/" : "/NAMESPACE/pods/NAME/PORT/");
-    if (!origin_is_printable(path) || has_dot_segment(ret->rest))
-        return err_set(err, ERR_BAD_REQUEST,
-                       "the path must not contain \".\" or \"..\" or invalid characters");
-    return 0;
-}
+/* --- checks ----------------------------------------------------------------------------------- */
 
 static bool is_allowed_method(const char *method)
 {
@@ -783,37 +853,10 @@ static bool is_allowed_method(const char *method)
     return false;
 }
 
-/* An app that executes code requires the right to do so in the pod: see also got_pod. */
-static int check_rights(const struct app_place *place, const struct mount_request *m,
-                        struct err *err)
-{
-    const struct app_kind *kind = place->kind;
-    const struct kind *k = kind ? kind->job->kind : NULL;
-    const char *way = !kind ? "pods/portforward" : kind->runs_code ? "pods/exec" : NULL;
-    const char *pod = arena_printf(&m->http->arena, "%s%s", place->name, kind ? kind->suffix : "");
-
-    if (k && !m->may(m, "get", k->group, k->plural, place->ns, place->name))
-        return err_set(err, ERR_FORBIDDEN, "%s.%s \"%s\" is forbidden: you may not get it",
-                       k->plural, k->group, place->name);
-    if (way && (!pod || !m->may(m, "create", "", way, place->ns, pod)))
-        return err_set(err, ERR_FORBIDDEN,
-                       "\"%s\" is forbidden: opening it needs the right to create %s", place->name,
-                       way);
-    return 0;
-}
-
-int app_proxy_may_open(const struct mount_request *m, const char *path, struct err *err)
-{
-    struct app_place place;
-    int rc = parse_path(&m->http->arena, path, &place, err);
-
-    return rc == 0 ? check_rights(&place, m, err) : rc;
-}
-
 static int check_request(struct exchange *x, struct err *err)
 {
     const struct mount_request *m = x->caller;
-    int rc = parse_path(&m->http->arena, m->http->path, &x->place, err);
+    int rc = app_place_parse(&m->http->arena, m->http->path, &x->place, err);
 
     x->port = x->place.port;
     if (rc == 0 && !origin_is_printable(m->http->query))
@@ -823,7 +866,15 @@ static int check_request(struct exchange *x, struct err *err)
                      "only GET, HEAD, POST, PUT, PATCH and DELETE are allowed here");
     if (rc == 0 && (m->http->too_large || m->http->pulled_len > APP_BODY_LIMIT_BYTES))
         rc = err_set(err, ERR_TOO_LARGE, "the request is too large");
-    return rc == 0 ? check_rights(&x->place, m, err) : rc;
+    return rc == 0 ? app_place_check_rights(&x->place, m, err) : rc;
+}
+
+int app_proxy_may_open(const struct mount_request *m, const char *path, struct err *err)
+{
+    struct app_place place;
+    int rc = app_place_parse(&m->http->arena, path, &place, err);
+
+    return rc == 0 ? app_place_check_rights(&place, m, err) : rc;
 }
 
 /* Relative addresses in its pages need the trailing slash. */
@@ -906,6 +957,8 @@ void app_proxy_handle(void *arg, const struct mount_request *m)
     /* now: the request's headers are gone later */
     if (write_request(x, &err) < 0)
         fail(x, &err);
+    else if (x->place.service)
+        client_get(p->transport, &kind_service, x->place.ns, x->place.name, got_service, x);
     else if (x->place.kind)
         client_get(p->transport, x->place.kind->job->kind, x->place.ns, x->place.name, got_app, x);
     else

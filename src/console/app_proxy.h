@@ -1,11 +1,11 @@
 /*
- * app_proxy.h - apps in pods behind our own address and its checks, for HTTP and WebSocket: apps
- * (core/app.h) at PATH/NAMESPACE/NAME/, and any port of a pod at /app/NAMESPACE/pods/NAME/PORT/. A
- * client of the API: it connects to that very pod and nothing else.
+ * app_proxy.h - programs in pods behind our own address and its checks (app_place.h), for HTTP and
+ * WebSocket. A client of the API: it connects to that very pod and nothing else.
  */
 #ifndef MUSTER_CONSOLE_APP_PROXY_H
 #define MUSTER_CONSOLE_APP_PROXY_H
 
+#include "console/app_place.h"
 #include "core/job.h"
 #include "loop/loop.h"
 #include "net/mount.h"
@@ -14,7 +14,6 @@
 
 #define APP_EXCHANGES_LIMIT 256u /* at a time */
 #define APP_BODY_LIMIT_BYTES (UINT64_C(16) * 1024 * 1024 * 1024)
-#define APP_PORT_PREFIX "/app"
 #define APP_PARTS 2u /* path segments that identify it: NAMESPACE/NAME */
 #define APP_NAME_PART 1u
 #define APP_PORT_PARTS 4u /* NAMESPACE/pods/NAME/PORT */

@@ -225,7 +225,7 @@ static int open_parent(int folder_fd, const char *path, const char **ret_name)
     *ret_name = slash ? slash + 1 : path;
     if ((slash ? slash - path : 0) >= PATH_MAX || strlen(*ret_name) > NAME_MAX)
         return -ENAMETOOLONG;
-    if (!**ret_name || !is_told(*ret_name)) /* it would be there and never seen */
+    if (!**ret_name || !is_told(*ret_name)) /* the file would exist but never be listed */
         return -EINVAL;
     (void)snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 0, path);
     fd = claim_find(folder_fd, parent, &st);
@@ -296,8 +296,8 @@ void claim_upload_drop(struct claim_upload *u)
     file_close(&u->folder_fd);
 }
 
-/* As the owner of the folder it is in: what is there under its name a moment later may be
- * another's, so nothing is given away afterwards. */
+/* Created with the rights of the folder's owner rather than handed over afterwards: by then its
+ * name may refer to another file. */
 int claim_make_folder(int folder_fd, const char *path)
 {
     struct fs_user saved = {0};

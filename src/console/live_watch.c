@@ -1,9 +1,10 @@
 /*
  * live_watch.c - a collection in a tab: a list, page by page as the tab takes them, then changes.
  *
- * A list goes as messages {t: "list", part: true, items}, first: true in the first, and a last one
- * without part, with the cursor; the page shows it when it is whole. A watch that ends is opened
- * again where it was; one that is too old begins with a list, and nobody notices.
+ * A list is sent as messages {t: "list", part: true, items}, the first with first: true, and a last
+ * one without part but with the cursor; the page shows it once it is complete. A watch that ends is
+ * resumed from its last revision; one that is too old starts over with a list, which the page does
+ * not notice.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /*
- * loss_tag.h - which tag is "the loss", and what a board says of a run's progress. Pure.
+ * loss_tag.h - which tag is "the loss", and what a board says about a run's progress. Pure.
  *
  * A tag is the loss by its name, in this order, upper case or not:
  *   1. loss, train_loss, train/loss, training_loss, training/loss, loss/train
- *   2. one whose last part (after '/', '.' or ':') is loss, or begins or ends so (loss_step,
- * total_loss)
- *   3. one that holds the word loss anywhere
- * Tags that name other data (val, valid, validation, eval, test, dev) are never it. Of several, the
+ *   2. one whose last part (after '/', '.' or ':') is loss, or starts or ends with it
+ *      (loss_step, total_loss)
+ *   3. one that contains the word loss anywhere
+ * Tags that name other data (val, valid, validation, eval, test, dev) never count. Of several, the
  * one written last, then the shorter name, then the first in the alphabet.
  */
 #ifndef MUSTER_CONSOLE_LOSS_TAG_H

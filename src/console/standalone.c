@@ -191,7 +191,8 @@ static void sign_in(struct request *q)
     if (of_code)
         begin_sign_in(q->console, http, of_code);
     else if (*code)
-        origin_refuse_with(http, ERR_UNAUTHORIZED, "the code was used already, or is too old");
+        origin_refuse_with(http, ERR_UNAUTHORIZED,
+                           "the code has already been used, or has expired");
     else if (is_token(token))
         begin_sign_in(q->console, http, strdup(token));
     else

@@ -1,15 +1,15 @@
 /*
  * standalone.h - the console as a process of its own, for an API server elsewhere (`muster console
- * --kubeconfig F`). The same pages and the same stream as beside our own server; what the pages ask
- * of the API is passed on with the token of who signed in, so that nothing is possible here that
- * the API does not allow that user. This process has no rights of its own.
+ * --kubeconfig F`). The same pages and the same stream as beside our own server; the pages' API
+ * requests are passed on with the token of the signed-in user, so nothing is possible here that the
+ * API does not allow that user. This process has no rights of its own.
  *
- *   POST /console/v1/login   {"token": T}: asks the API server whose it is; {"key": K}, the
- *                            session's; or {"code": C}, a code that is good once
+ *   POST /console/v1/login   {"token": T} or {"code": C}, a one-time code; the API server
+ *                            identifies the user: {"key": K}, the session's
  *   POST /console/v1/logout, GET /console/v1/session, /console/v1/stream
  *   /api, /apis, /openapi, /version and the like: passed on
- *   /board: curves, of claims that are mounted here
- *   /tensorboard: 404, with the way there is to them
+ *   /board: curves, from the claims mounted here
+ *   /tensorboard: 404, with instructions
  */
 #ifndef MUSTER_CONSOLE_STANDALONE_H
 #define MUSTER_CONSOLE_STANDALONE_H

@@ -25,8 +25,8 @@
 static const char left_out[] =
     "<!doctype html><html lang=en><meta charset=utf-8><title>muster</title>"
     "<p>This muster was built without its web console (CONSOLE=0).</p>"
-    "<p>kubectl and the muster commands work as ever; to have the console, build with npm "
-    "installed: <code>make</code>.</p></html>";
+    "<p>kubectl and the muster commands work as usual; for the console, build with npm installed: "
+    "<code>make</code>.</p></html>";
 
 /* Paths of the API and its mounts: never a page. */
 static const char *const not_pages[] = {"/api",   "/apis",   "/openapi", "/version", "/healthz",

@@ -347,7 +347,7 @@ static void on_holder(void *arg, const struct json *found, const struct err *err
     if (!err && is_ours(t->step.object, found)) {
         note_written(t->run, t->step.kind, found);
     } else {
-        err_set(&taken, ERR_ALREADY_EXISTS, "There is a %s %s already, which is not its own.",
+        err_set(&taken, ERR_ALREADY_EXISTS, "%s %s already exists and belongs to another object.",
                 t->step.kind->name, t->step.name);
         stop_run(t, APPLY_AGAIN, err ? err : &taken);
     }

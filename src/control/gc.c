@@ -120,7 +120,7 @@ static bool is_gone(const struct json *object, const struct err *err, const char
 
 /* --- removing a finalizer: the last step of an ordered deletion --- */
 
-static void on_finalizer_removed(void *arg, const struct json *object, const struct err *err)
+static void on_patched(void *arg, const struct json *object, const struct err *err)
 {
     struct task *t = arg;
 
@@ -162,7 +162,7 @@ static void remove_finalizer(struct task *t, const char *name)
         if (!json_string_is(f, name))
             json_append(kept, json_clone(&t->arena, f));
     json_set(&t->arena, metadata, "finalizers", json_len(kept) ? kept : json_new_null(&t->arena));
-    send_patch(t, t->kind, t->object, patch, on_finalizer_removed);
+    send_patch(t, t->kind, t->object, patch, on_patched);
 }
 
 /* --- orphaning: removes the owner from its dependents, one after the other --- */
@@ -302,6 +302,31 @@ static void ask_for_owner(struct task *t, const struct kind *k)
                json_get_string(t->next_owner, "name", ""), on_owner, t);
 }
 
+/* It stays for another owner. A reference to an owner that is gone would still make it that
+ * owner's: a PodGroup would wait for pods of a job that does not exist. */
+static void free_from_gone(struct task *t)
+{
+    struct json *metadata, *kept = json_new_array(&t->arena), *patch;
+    bool any = false;
+
+    json_each (owner, json_at(t->object, "metadata", "ownerReferences")) {
+        const struct kind *k = gc_kinds_of_owner(&t->gc->kinds, owner);
+
+        if (gc_graph_owner_state(&t->gc->graph, k, json_get_string(owner, "uid", ""), t->ns) ==
+            GC_OWNER_GONE)
+            any = true;
+        else
+            json_append(kept, json_clone(&t->arena, owner));
+    }
+    if (!any) {
+        task_over(t, QUEUE_OK);
+        return;
+    }
+    patch = new_patch(t, t->object, &metadata);
+    json_set(&t->arena, metadata, "ownerReferences", kept);
+    send_patch(t, t->kind, t->object, patch, on_patched);
+}
+
 static void check_owners(struct task *t)
 {
     for (; t->next_owner; t->next_owner = t->next_owner->next) {
@@ -310,7 +335,7 @@ static void check_owners(struct task *t)
         switch (gc_graph_owner_state(&t->gc->graph, k, json_get_string(t->next_owner, "uid", ""),
                                      t->ns)) {
         case GC_OWNER_HOLDS:
-            task_over(t, QUEUE_OK);
+            free_from_gone(t);
             return;
         case GC_OWNER_UNKNOWN:
             ask_for_owner(t, k);
@@ -410,7 +435,7 @@ static bool all_synced(const struct gc *gc)
 /* By the graph alone: whether anything may need to be done. */
 static bool needs_care(struct gc *gc, struct gc_node *n)
 {
-    bool ask_again = n->ask_again;
+    bool ask_again = n->ask_again, held = false, gone = false;
 
     n->ask_again = false;
     if (n->deleting && n->orphan)
@@ -419,11 +444,14 @@ static bool needs_care(struct gc *gc, struct gc_node *n)
         return n->foreground && all_synced(gc) && press_dependents(gc, n->uid) == 0;
     if (ask_again)
         return true;
-    for (size_t i = 0; i < n->owners_len; i++)
-        if (gc_graph_owner_state(&gc->graph, n->owners[i].kind, n->owners[i].node->uid, n->ns) ==
-            GC_OWNER_HOLDS)
-            return false;
-    return n->owners_len > 0;
+    for (size_t i = 0; i < n->owners_len; i++) {
+        enum gc_owner_state state = gc_graph_owner_state(&gc->graph, n->owners[i].kind,
+                                                         n->owners[i].node->uid, n->ns);
+
+        held = held || state == GC_OWNER_HOLDS;
+        gone = gone || state == GC_OWNER_GONE;
+    }
+    return n->owners_len > 0 && (gone || !held);
 }
 
 static void work(void *arg, const char *uid)

@@ -58,7 +58,7 @@ static struct gc_node **bucket_of(const struct gc_graph *g, const char *uid)
     return &g->buckets[(h ^ h >> 32) & (g->buckets_len - 1)];
 }
 
-/* Also one that is only known as an owner. */
+/* Also one only known as an owner. */
 static struct gc_node *find_any(const struct gc_graph *g, const char *uid)
 {
     struct gc_node *n = g->buckets ? *bucket_of(g, uid) : NULL;
@@ -89,7 +89,7 @@ static void unlink_node(struct gc_graph *g, const struct gc_node *n)
     g->count--;
 }
 
-/* Room for one more. Longer chains are no failure, none at all is one. */
+/* Makes room for one more. Longer chains are no failure, a missing table is. */
 static bool reserve(struct gc_graph *g)
 {
     size_t old_len = g->buckets_len, len = old_len ? 2 * old_len : FEWEST_BUCKETS;
@@ -159,7 +159,7 @@ static void untie_all(struct gc_graph *g, struct gc_node *n)
     n->owners_len = 0;
 }
 
-/* The new record of an object has the dependents of the old one. */
+/* The new record takes over the old one's dependents. */
 static void inherit(struct gc_node *n, struct gc_node *old)
 {
     n->dependents = old->dependents;
@@ -170,7 +170,7 @@ static void inherit(struct gc_node *n, struct gc_node *old)
         o->node = n;
 }
 
-/* A record of one that is only known as an owner. */
+/* A record for an object only known as an owner. */
 static bool make_owner(struct gc_graph *g, const char *uid)
 {
     struct gc_node *n = reserve(g) ? node_new("", "", uid, 0) : NULL;
@@ -256,7 +256,7 @@ struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const str
         return NULL;
     }
     map_removes(&g->absent, n->uid); /* a server restored from a copy may bring it back */
-    old = find_any(g, n->uid);       /* it may have been known as an owner, if only as its own */
+    old = find_any(g, n->uid);       /* it may be known as an owner, if only as its own */
     if (old) {
         inherit(n, old);
         unlink_node(g, old);
@@ -269,7 +269,7 @@ struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const str
     return n;
 }
 
-/* What others name as their owner stays known as that. */
+/* An object that others name as their owner stays known as such. */
 void gc_graph_remove(struct gc_graph *g, struct gc_node *node)
 {
     untie_all(g, node);

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "client/queue.h"
+#include "control/gc_graph.h"
 #include "control/object_list.h"
 #include "core/app.h"
 #include "core/job.h"
@@ -40,8 +41,8 @@
 #define TELL_IN_TURN_MS 5000
 #define TELL_LATEST_MS 30000
 #define TELL_AGAIN_MS 1000 /* to check whether it is its turn */
-/* Jobs that had ended when they were first listed are looked at behind the others, for what a
- * daemon that was killed left undone: so many of each kind, so often. */
+/* Jobs that had already ended when first listed come after the others, to finish what a killed
+ * daemon left undone: this many of each kind at a time, this often. */
 #define WAKE_JOBS 100
 #define WAKE_MS 100
 #define WAKE_AFTER_MS 3000
@@ -703,6 +704,32 @@ static void release(struct jobs *j, const char *key, const struct json *pod)
     arena_release(&a);
 }
 
+static bool find_live(void *arg, const struct json *pod)
+{
+    bool *ret_live = arg;
+
+    *ret_live = *ret_live || !pod_is_finished(pod);
+    return true;
+}
+
+/* A finalizer can keep a deleted job for ever, and it creates no pods: its PodGroup must not keep
+ * room for them. One whose dependents are orphaned leaves it to them. */
+static void end_group(struct jobs *j, const char *key, const struct json *job)
+{
+    struct arena a = ARENA_INIT(RECONCILE_LIMIT_BYTES);
+    const struct json *group = find_group(j, &a, job);
+    bool live = json_has(json_at(job, "metadata", "finalizers"), FINALIZER_ORPHAN);
+    struct plan plan;
+
+    plan_init(&plan, &a);
+    cache_each_of_controller(j->pods, object_uid(job), find_live, &live);
+    if (group && !live && !object_is_deleting(group) &&
+        object_is_controlled_by(group, object_uid(job)))
+        plan_delete(&plan, &kind_pod_group, group, -1);
+    carry_out(j, key, &plan);
+    arena_release(&a);
+}
+
 /* --- work --- */
 
 static void work(void *arg, const char *key)
@@ -729,7 +756,10 @@ static void work(void *arg, const char *key)
         telling_end(j, key);
         refusal_end(j, key);
         ends_drop(j, key);
-        queue_done(j->queue, key, QUEUE_OK);
+        if (job)
+            end_group(j, key, job);
+        else
+            queue_done(j->queue, key, QUEUE_OK);
     } else if (rests(j, s, key)) {
         queue_done(j->queue, key, QUEUE_OK);
     } else {

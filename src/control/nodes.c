@@ -1,13 +1,13 @@
 /*
  * nodes.c - see nodes.h.
  *
- * How long a node has been silent is measured by a timer that each sign of life starts anew: from
- * when we heard it, not from the times it writes, so that neither a clock that is set nor our own
- * absence makes a node look lost. One that renews a Lease is silent, and gets nothing new, long
- * before it is lost. While it stays silent it is looked at again and again, for pods that were
+ * A node's silence is measured by a timer that every sign of life restarts. The times a node writes
+ * are not used, so neither a clock adjustment nor downtime of our own makes a node look lost, and a
+ * list confirms the silence before it counts. A node that renews a Lease counts as silent, and gets
+ * no new pods, long before it counts as lost. A lost node is checked repeatedly, for pods that were
  * bound to it late.
  *
- * A pod may also be bound to a node that never existed, or was deleted. Those are given less time.
+ * Pods bound to a node that never existed, or was deleted, are given up sooner.
  */
 #include "control/nodes.h"
 
@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "client/queue.h"
@@ -23,17 +24,20 @@
 #include "core/pod_state.h"
 
 #define LOOK_AGAIN_MS 10000
+#define CONFIRM_MS 1000 /* how often we look whether the list that confirms it is there */
 #define IN_WORK_LIMIT 4
 #define LOSS_LIMIT_BYTES (256u * 1024u * 1024u)
 
 struct watched {
     struct nodes *nodes;
-    char *name, *heartbeat;
+    char *name;
+    uint64_t heartbeat; /* hash of the last one; 0: none yet */
     struct clock_timer *patience;
-    bool leased; /* it renews a Lease */
+    unsigned list; /* that will confirm its silence; 0: not asked for */
+    bool leased;   /* it renews a Lease */
     bool silent;
     bool lost;   /* silent for too long */
-    bool absent; /* there is no such object */
+    bool absent; /* its Node does not exist */
 };
 
 /* A plan being carried out. */
@@ -55,11 +59,26 @@ struct nodes {
 
 /* --- heartbeats --- */
 
-static void be_patient(struct watched *w);
-
 static int64_t silent_ms(const struct watched *w)
 {
     return w->lost ? NODE_LOST_AFTER_MS : NODE_SILENT_AFTER_MS;
+}
+
+static void on_silence(void *arg);
+
+/* A watch may be the one that is silent: what a list does not show either has not come. */
+static bool is_confirmed(struct watched *w)
+{
+    struct cache *heard = w->leased && !w->absent ? w->nodes->leases : w->nodes->nodes;
+
+    if (!w->list)
+        w->list = cache_refresh(heard);
+    if (cache_has_listed(heard, w->list)) {
+        w->list = 0;
+        return true;
+    }
+    w->patience = clock_start(w->nodes->clock, CONFIRM_MS, on_silence, w);
+    return false;
 }
 
 static void on_silence(void *arg)
@@ -67,14 +86,12 @@ static void on_silence(void *arg)
     struct watched *w = arg;
 
     w->patience = NULL;
-    if (w->leased && cache_trouble(w->nodes->leases)) { /* it is we who do not hear */
-        be_patient(w);
+    if (!is_confirmed(w))
         return;
-    }
     w->lost = w->silent || w->absent || !w->leased;
     w->silent = true;
     if (w->absent)
-        log_warn("node %s is not there: its pods are given up", w->name);
+        log_warn("node %s does not exist: its pods are given up", w->name);
     else
         log_warn("node %s has not reported for %lld s", w->name, (long long)silent_ms(w) / 1000);
     if (!w->lost)
@@ -89,7 +106,6 @@ static void watched_free(void *value)
 
     clock_stop(w->nodes->clock, w->patience);
     free(w->name);
-    free(w->heartbeat);
     free(w);
 }
 
@@ -112,6 +128,7 @@ static struct watched *watched_new(struct nodes *n, const char *name)
 static void be_patient(struct watched *w)
 {
     w->silent = w->lost = false;
+    w->list = 0;
     clock_stop(w->nodes->clock, w->patience);
     w->patience = clock_start(w->nodes->clock,
                               w->absent   ? NODE_ABSENT_AFTER_MS
@@ -120,10 +137,14 @@ static void be_patient(struct watched *w)
                               on_silence, w);
 }
 
-static void note_heartbeat(struct watched *w, const char *heartbeat, bool absent)
+static uint64_t hash_of(const char *heartbeat)
 {
-    free(w->heartbeat);
-    w->heartbeat = strdup(heartbeat);
+    return fnv1a_64(FNV1A_64_START, heartbeat, strlen(heartbeat));
+}
+
+static void note_heartbeat(struct watched *w, uint64_t heartbeat, bool absent)
+{
+    w->heartbeat = heartbeat;
     w->absent = absent;
     be_patient(w);
 }
@@ -133,13 +154,14 @@ static void on_node(void *arg, enum cache_event event, const struct json *node,
 {
     struct nodes *n = arg;
     bool absent = event == CACHE_DELETED;
-    const char *name = object_name(node), *heartbeat = absent ? "" : node_heartbeat(node);
+    const char *name = object_name(node);
+    uint64_t heartbeat = hash_of(absent ? "" : node_heartbeat(node));
     struct watched *w = map_gets(&n->watched, name);
 
     (void)old;
     if (!w)
         w = watched_new(n, name);
-    if (w && (!w->heartbeat || w->absent != absent || strcmp(w->heartbeat, heartbeat) != 0))
+    if (w && (w->heartbeat != heartbeat || w->absent != absent))
         note_heartbeat(w, heartbeat, absent);
     else if (w && w->silent)
         queue_add(n->queue, name);
@@ -160,7 +182,7 @@ static void on_lease(void *arg, enum cache_event event, const struct json *lease
     be_patient(w);
 }
 
-/* --- pods of nodes that are not there --- */
+/* --- pods of missing nodes --- */
 
 void nodes_on_pod(struct nodes *n, enum cache_event event, const struct json *pod)
 {
@@ -173,7 +195,7 @@ void nodes_on_pod(struct nodes *n, enum cache_event event, const struct json *po
         return;
     w = watched_new(n, name);
     if (w)
-        note_heartbeat(w, "", true);
+        note_heartbeat(w, hash_of(""), true);
 }
 
 static bool see_pod(void *arg, const struct json *pod)

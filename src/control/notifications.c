@@ -245,7 +245,7 @@ static void on_secret(void *arg, const struct json *secret, const struct err *er
     if (err && err->reason == ERR_FORBIDDEN) {
         on_outcome(b, 0, "muster may not read the Secret: see docs/notifications.md", false);
     } else if (err) {
-        on_outcome(b, 0, err->reason == ERR_NOT_FOUND ? "the Secret is not there" : err->text,
+        on_outcome(b, 0, err->reason == ERR_NOT_FOUND ? "the Secret does not exist" : err->text,
                    false);
     } else if (!*coded) {
         on_outcome(b, 0, "the Secret has no such key", false);

@@ -45,6 +45,7 @@ struct scheduler {
     struct cache *pods, *groups;
     struct source own[OWN_COUNT];
     struct trouble *trouble;
+    bool without_settings;
     struct queue *queue;
     struct ledger *ledger;
     bool overcommit, beside_default;
@@ -83,7 +84,7 @@ static bool feed_group(void *arg, const struct json *group)
     return true;
 }
 
-/* Of pods that rest only those of a group that is there count. */
+/* Of pods kept aside, only those of an existing group count. */
 static bool feed_members(void *arg, const struct json *group)
 {
     struct scheduler *s = arg;
@@ -113,10 +114,18 @@ static const struct json *config_map(const struct scheduler *s)
     return cache_get(s->own[CONFIGS].cache, QUEUE_NAMESPACE, SCHEDULER_CONFIG_NAME);
 }
 
+/* Settings that cannot be read (docs/storage.md) may forbid preemption: pods are placed meanwhile,
+ * and none is stopped for another. */
 static void configure(struct scheduler *s)
 {
     struct scheduler_config config = scheduler_config_read(config_map(s), NULL, NULL);
+    bool known = cache_is_synced(s->own[CONFIGS].cache);
 
+    config.preempts = config.preempts && known;
+    if (!known && !s->without_settings)
+        log_warn("ConfigMap " QUEUE_NAMESPACE "/" SCHEDULER_CONFIG_NAME " cannot be read: nothing "
+                 "is preempted until it can");
+    s->without_settings = !known;
     if (s->ledger)
         ledger_configure(s->ledger, &config);
 }
@@ -301,7 +310,7 @@ static void on_applied(void *arg, const struct apply_result *result)
         s->rest_until_ms = clock_now_ms(s->clock) + UNCLEAR_REST_MS;
         log_warn("scheduling: %s", result->err->text);
     } else if (result->outcome != APPLY_DONE) {
-        log_debug("scheduling: looking again: %s", result->err->text);
+        log_debug("scheduling: retrying: %s", result->err->text);
     }
     if (result->outcome != APPLY_DONE && goes_on)
         queue_add(s->queue, LOOK_KEY);
@@ -345,7 +354,8 @@ static bool is_synced(const struct scheduler *s)
     bool all = cache_is_synced(s->pods) && cache_is_synced(s->groups);
 
     for (int i = 0; i < OWN_COUNT; i++)
-        all = all && cache_is_synced(s->own[i].cache);
+        all = all && (cache_is_synced(s->own[i].cache) ||
+                      (i == CONFIGS && cache_trouble(s->own[i].cache)));
     return all;
 }
 
@@ -408,6 +418,8 @@ static void on_own_synced(void *arg)
 {
     const struct source *source = arg;
 
+    if (source->kind == &kind_config_map)
+        configure(source->scheduler);
     scheduler_on_synced(source->scheduler);
 }
 
@@ -416,6 +428,8 @@ static void on_trouble(void *arg, const struct err *err)
     const struct source *source = arg;
 
     trouble_say(source->scheduler->trouble, source->kind, err);
+    if (source->kind == &kind_config_map)
+        scheduler_on_synced(source->scheduler);
 }
 
 const char *scheduler_trouble(const struct scheduler *s)

@@ -192,13 +192,14 @@ const char *admit_group(struct ledger *l, struct arena *a, const struct json *gr
 const char *admit_new_group(struct ledger *l, struct arena *a, const struct json *group)
 {
     const char *queue = json_string(json_at(group, "spec", "queue"), DEFAULT_QUEUE);
-    const struct queue_entry *q = map_gets(&l->queues, queue);
-    struct asking k = {.ledger = l, .arena = a};
     const struct group *g;
 
     ledger_rest(l);
     g = ledger_find_group(l, object_namespace(group), object_name(group), false);
-    return g && q && q != g->queue ? in_queue(&k, q, &g->held) : NULL;
+    if (!g || g->bound == 0 || !g->queue_known || strcmp(g->queue->name, queue) == 0)
+        return NULL;
+    return arena_printf(a, "in queue \"%s\": name that queue, or give the group another name",
+                        g->queue->name);
 }
 
 /* --- pods ------------------------------------------------------------------------------------- */
@@ -234,7 +235,7 @@ const char *admit_pod(struct ledger *l, struct arena *a, const struct json *pod)
     if (!lone && (!g || !g->exists))
         return arena_printf(a,
                             "there is no PodGroup \"%s\" in namespace %s, whose quota and members "
-                            "would count: make it first, or remove the label %s",
+                            "would count: create it first, or remove the label %s",
                             group, object_namespace(pod), LABEL_GROUP_NAME);
     if (holds(m, n, gpus) && (!g->lapsed || group_whole(g) == 1))
         return NULL;

@@ -14,7 +14,7 @@
 /* Why not, as a sentence with numbers; NULL: accepted. The ledger must not contain the write
  * yet. */
 const char *admit_group(struct ledger *l, struct arena *a, const struct json *group);
-/* For a new group: pods labelled with its name may already hold room, counted in another queue. */
+/* For a new group: pods labelled with its name may already run, and count in another queue. */
 const char *admit_new_group(struct ledger *l, struct arena *a, const struct json *group);
 /* The pod as it would be, including its node. */
 const char *admit_pod(struct ledger *l, struct arena *a, const struct json *pod);

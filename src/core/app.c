@@ -14,6 +14,7 @@
 #include "base/timefmt.h"
 #include "core/pod_group.h"
 #include "core/ports.h"
+#include "core/schedule.h"
 
 #define RETRY_FIRST_SECONDS 10
 #define RETRY_MAX_SECONDS 300 /* also when not installed: it may be installed later */
@@ -127,7 +128,7 @@ static bool is_unseen(const struct app_look *l)
            !json_at(l->app, "metadata", "annotations", ANNOTATION_LAST_USED);
 }
 
-/* An app computing unattended must have had its chance to be noticed. A reclaimed one stays
+/* A busy app whose page is closed must have had its chance to be noticed. A reclaimed one stays
  * reclaimed. */
 static int64_t watch_left_ms(const struct app_look *l)
 {
@@ -229,21 +230,20 @@ static void explain_end(struct app_look *l)
         return;
     if (is_port_taken(l)) {
         l->reason = "PortTaken";
-        l->message = "Another program had taken its port; it is tried again with another one.";
+        l->message = "Another program had taken its port; retrying with another one.";
         return;
     }
     l->reason = "PodEnded";
     l->message = l->state.phase == POD_SUCCEEDED
-                     ? arena_printf(l->arena, "%s has ended by itself; it is started again.",
-                                    l->kind->program)
-                     : arena_printf(l->arena, "%s; it is tried again.",
+                     ? arena_printf(l->arena, "%s exited; it is being restarted.", l->kind->program)
+                     : arena_printf(l->arena, "%s; retrying.",
                                     pod_failure_text(l->arena, object_name(l->pod), &l->state));
 }
 
 static void explain_waiting(struct app_look *l)
 {
     l->reason = "Starting";
-    l->message = "The pod is being made.";
+    l->message = "The pod is being created.";
     if (l->kind->explain_wait && l->kind->explain_wait(l)) {
         /* already explained */
     } else if (!l->pod && l->snapshot->refused) {
@@ -270,14 +270,31 @@ static bool pod_is_ready(const struct app_look *l)
            object_condition_is(l->pod, "Ready");
 }
 
+/* Its PodGroup is deleted when the pod has stopped: the message stays. */
+static void explain_suspension(struct app_look *l)
+{
+    const struct json *overdue = object_condition(l->snapshot->group, MAX_DURATION_EXCEEDED);
+
+    l->reason = "Suspended";
+    l->message = "It is suspended; setting spec.suspend to false starts it again.";
+    if (overdue) {
+        l->reason = MAX_DURATION_EXCEEDED;
+        l->message = arena_printf(
+            l->arena, "It is suspended: %s; setting spec.suspend to false starts it again.",
+            json_get_string(overdue, "message", ""));
+    } else if (json_string_is(json_get(l->status, "reason"), MAX_DURATION_EXCEEDED)) {
+        l->reason = MAX_DURATION_EXCEEDED;
+        l->message = json_get_string(l->status, "message", "");
+    }
+}
+
 static void judge_phase(struct app_look *l)
 {
     char span[TIME_TEXT_SIZE];
 
     if (l->suspended) {
         l->phase = APP_PAUSED;
-        l->reason = "Suspended";
-        l->message = "It is suspended; setting spec.suspend to false starts it again.";
+        explain_suspension(l);
     } else if (l->reclaimed) {
         l->phase = APP_PAUSED;
         l->reason = "Idle";
@@ -288,7 +305,7 @@ static void judge_phase(struct app_look *l)
     } else if (l->taken_by) {
         l->phase = APP_FAILED;
         l->reason = "NameTaken";
-        l->message = arena_printf(l->arena, "There is a %s %s already, which is not its own.",
+        l->message = arena_printf(l->arena, "%s %s already exists and belongs to another object.",
                                   l->taken_by, l->taken_name);
     } else if (has_ended(l)) {
         l->phase = APP_FAILED;
@@ -340,7 +357,7 @@ static void set_idle(struct app_look *l, struct json *list)
 
     if (is_unseen(l)) {
         app_set_condition(l, list, "Idle", "Unknown", "NotWatched",
-                          "Nothing here sees whether it is used.");
+                          "Its use is not observed here.");
         return;
     }
     (void)time_age(l->idle_ms, span);
@@ -476,7 +493,6 @@ static struct group_wish group_wish(const struct app_look *l)
                                .kind = l->kind->job->kind,
                                .job = l->app,
                                .group = l->snapshot->group,
-                               .queue = json_get_string(ours, "queue", ""),
                                .priority = json_get_int(ours, "priority", 0),
                                .least = 1,
                                .members = 1};
@@ -492,7 +508,7 @@ static void lease(const struct app_look *l, const struct port_claim *claim, stru
     plan_wake_at(plan, l->now_ms + LOOK_AGAIN_MS);
 }
 
-/* One for a port that it has left is made anew. */
+/* Recreates the Service when the port has changed. */
 static void make_service(const struct app_look *l, const struct json *found, const char *name,
                          const char *port_name, int64_t port, struct plan *plan)
 {
@@ -505,7 +521,7 @@ static void make_service(const struct app_look *l, const struct json *found, con
         plan_delete(plan, &kind_service, found, -1);
 }
 
-/* What is left of an ssh server that was switched off. */
+/* Deletes the objects of an ssh server that was switched off. */
 static void end_ssh(const struct app_look *l, struct plan *plan)
 {
     if (l->ssh)

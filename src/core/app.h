@@ -22,13 +22,13 @@
 #define APP_RECLAIM_MS (24 * 60 * 60 * INT64_C(1000))
 /* How long after their start the observers have checked all apps. */
 #define APP_WATCH_MS (10 * 60 * INT64_C(1000))
-/* Exit codes that tell a missing program, or missing files, from other ends. */
+/* Exit codes that distinguish a missing program or missing files from other failures. */
 #define APP_EXIT_NOT_FOUND 127
 #define APP_EXIT_NOT_YET 72
 #define APP_EXIT_PORT_TAKEN 73
 #define APP_EXIT_SSH_PORT_TAKEN 74
-/* For a shell: ends it with CODE if somebody listens on the port, a number or a variable. Programs
- * do not say reliably why they end. */
+/* Shell fragment: exits with CODE if anything listens on the port, given as a number or a variable.
+ * Programs do not reliably say why they end. */
 #define APP_CHECK_PORT(PORT, CODE)                                                                 \
     "! grep -qs \"^ *[0-9]*: [0-9A-F]*:$(printf %04X " PORT ") [0-9A-F]*:0000 0A\" "               \
     "/proc/net/tcp /proc/net/tcp6 || "                                                             \
@@ -47,7 +47,8 @@ struct app_look {
     int64_t now_ms;
     struct port_claim port;
     bool ssh;                   /* it has an ssh server, with a port and a Service of its own */
-    struct port_claim ssh_port; /* also after it was switched off, until it is given back */
+    struct port_claim ssh_port; /* stays leased after ssh was switched off, until it is given
+                                 * back */
     const struct json *pod, *service, *ssh_service; /* ours, or NULL */
     struct pod_state state;                         /* of pod */
     const char *taken_by, *taken_name; /* "pod" or "service": an object with our name that is not
@@ -80,7 +81,7 @@ struct app_kind {
      * answers: a time, now if it is busy, 0 if unknown. NULL: only page use counts. */
     const char *const *activity_paths;
     int64_t (*active_ms)(const struct json *answer, int64_t now_ms);
-    /* Whether pod already runs what wanted asks for. */
+    /* Whether pod already matches wanted. */
     bool (*pod_fits)(const struct json *pod, const struct json *wanted);
     /* Adds to status and its conditions; NULL: nothing. */
     void (*add_status)(const struct app_look *l, struct json *status, struct plan *plan);

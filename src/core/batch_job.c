@@ -495,7 +495,7 @@ static bool is_named(const struct look *l, const char *name)
     return false;
 }
 
-/* The first unused name of the series for the Job's n-th pod, n-th but one ... */
+/* The first unused name of the Job's series of pod names. */
 static const char *name_for(const struct look *l, int64_t index, int64_t *n)
 {
     const char *base = object_name(l->job), *name = NULL;
@@ -549,13 +549,19 @@ static int64_t next_start_ms(const struct look *l, int64_t index)
     return n > 0 ? badly_ms + delay_ms : 0;
 }
 
-static int64_t wanted(const struct look *l)
+/* Unless it is suspended. */
+static int64_t wanted_at_once(const struct look *l)
 {
-    if (l->end_type || l->suspended)
+    if (l->end_type)
         return 0;
     if (l->completions < 0)
         return l->succeeded > 0 ? min_i64(l->active, l->parallelism) : l->parallelism;
     return min_i64(l->parallelism, max_i64(l->completions - l->succeeded - l->given_up.count, 0));
+}
+
+static int64_t wanted(const struct look *l)
+{
+    return l->suspended ? 0 : wanted_at_once(l);
 }
 
 static bool waits_for_ends(const struct look *l)
@@ -657,16 +663,13 @@ static void choose(struct look *l, struct making *m)
 
 static struct group_wish group_wish(const struct look *l)
 {
-    const char *queue = json_string(json_at(l->spec, "template", "metadata", "labels", LABEL_QUEUE),
-                                    "");
     int64_t members = l->final ? 0 : wanted(l);
 
     return (struct group_wish){.arena = l->arena,
                                .kind = &kind_job,
                                .job = l->job,
                                .group = l->snapshot->group,
-                               .queue = queue,
-                               .least = max_i64(members, 1),
+                               .least = max_i64(l->final ? 0 : wanted_at_once(l), 1),
                                .members = members,
                                .deadline = json_get(l->spec, "activeDeadlineSeconds"),
                                .start_ms = l->start_ms};

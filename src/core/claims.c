@@ -1,7 +1,7 @@
 /*
- * claims.c - room reserved for groups at the head of the line. Those behind may use what it will
- * not miss, so that it starts no later than without them. Once chosen a claim stays; otherwise a
- * group would chase whichever node looks best at the moment and might wait forever.
+ * claims.c - room reserved for groups at the head of the line. Groups behind it may use what it
+ * does not need, so that it starts no later than without them. Once chosen a claim stays; otherwise
+ * a group would chase whichever node looks best at the moment and might wait forever.
  */
 #include "base/heap.h"
 #include "core/decision.h"
@@ -35,18 +35,31 @@ int64_t group_duration_ms(const struct group *g)
     return limit;
 }
 
+/* Without a PodGroup it is as old as the oldest of its pods. */
 int64_t group_since_ms(const struct group *g)
 {
-    if (!g->lone)
+    int64_t since = INT64_MAX;
+
+    if (!g->lone && g->exists)
         return g->scheduled_ms;
-    return g->first ? g->first->since_ms : 0;
+    for (const struct member *m = g->first; m; m = m->next)
+        if (member_is_live(m) && m->bound && m->since_ms)
+            since = min_i64(since, m->since_ms);
+    return since == INT64_MAX ? 0 : since;
+}
+
+int64_t group_stop_ms(const struct group *g, int64_t length)
+{
+    int64_t since = group_since_ms(g);
+
+    return length && since ? since + length + TIMES_MS : 0;
 }
 
 int64_t group_end_ms(const struct group *g)
 {
-    int64_t length = group_duration_ms(g), since = group_since_ms(g);
+    int64_t stop = group_stop_ms(g, group_duration_ms(g));
 
-    return length && since ? since + length + g->grace_ms : 0;
+    return stop ? stop + g->grace_ms : 0;
 }
 
 /* --- when a head could start ------------------------------------------------------------------ */
@@ -82,7 +95,7 @@ static int64_t start_ms(const struct group *g)
     return start;
 }
 
-/* --- what the head will not miss -------------------------------------------------------------- */
+/* --- what the head does not need -------------------------------------------------------------- */
 
 struct tenant {
     const struct group *group;
@@ -232,6 +245,30 @@ void claim_places(struct decision *d, struct group *g)
     become_head(d, g);
 }
 
+/* It starts there as soon as it has its pods, however long the claims before it wait: those behind
+ * get what is left beside it then. */
+static void keep_from_others(const struct ledger *l, const struct group *g, bool with_ending)
+{
+    for (size_t k = 0; k < g->claim_len; k++) {
+        struct node_room *n = g->claim[k].node;
+        struct resources left = n->total;
+
+        resources_subtract(&left, &n->used);
+        resources_subtract(&left, &g->claim[k].asks);
+        if (with_ending)
+            resources_add(&left, &n->ending);
+        for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+            if (g->claim[k].asks.amount[i] > 0 && ledger_counts(l, i))
+                n->beside.amount[i] = min_i64(n->beside.amount[i], left.amount[i]);
+    }
+}
+
+void claim_free_places(struct decision *d, struct group *g)
+{
+    claim_places(d, g);
+    keep_from_others(d->ledger, g, false);
+}
+
 /* The previous decision's claim, if still valid. */
 static bool is_good(const struct ledger *l, const struct group *g, int64_t required)
 {
@@ -255,6 +292,7 @@ bool claim_ending_room(struct decision *d, struct group *g, int64_t required)
         !place_members(d->ledger, g, required, ROOM_TO_COME))
         return false;
     claim_places(d, g);
+    keep_from_others(d->ledger, g, true);
     return true;
 }
 
@@ -271,4 +309,6 @@ void claim_room(struct decision *d, struct group *g, int64_t required)
     g->claim_rules = d->ledger->rules;
     if (place_members(d->ledger, g, required, ROOM_CLAIM))
         claim_places(d, g);
+    else
+        d->unclaimed = true;
 }

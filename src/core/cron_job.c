@@ -237,6 +237,7 @@ static void reconcile(const struct job_snapshot *s, struct plan *plan)
                      .now_ms = s->now_ms};
     auto_err wrong = ERR_INIT;
     bool started = false;
+    int64_t next_ms;
 
     forget(&l, "Complete", "successfulJobsHistoryLimit", 3, plan);
     forget(&l, "Failed", "failedJobsHistoryLimit", 1, plan);
@@ -244,7 +245,13 @@ static void reconcile(const struct job_snapshot *s, struct plan *plan)
         !json_get_bool(l.spec, "suspend", false)) {
         l.due_ms = due_ms(&l, plan);
         started = l.due_ms && start(&l, plan);
-        plan_wake_at(plan, cron_next_ms(&l.times, s->now_ms));
+        next_ms = cron_next_ms(&l.times, s->now_ms);
+        if (next_ms)
+            plan_wake_at(plan, next_ms);
+        else
+            plan_event(plan, &kind_cron_job, l.cron, "Warning", "InvalidSchedule",
+                       "the schedule \"%s\" names no time of the next five years",
+                       json_get_string(l.spec, "schedule", ""));
     }
     plan_status(&l, started ? l.due_ms : 0, plan);
 }

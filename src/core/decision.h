@@ -33,6 +33,7 @@ struct decision {
     int64_t lent_until_ms;     /* the latest known time at which a claim is used */
     size_t position;           /* in line, of the last group waiting for its turn or for room */
     const struct group *first; /* the first group waiting for room */
+    bool unclaimed;            /* one in line finds no room to claim beside the claims before it */
     const struct group *line[PLACES_TOLD];
     struct group *looked; /* groups considered, whose status may be written */
     unsigned preemptions; /* attempted */
@@ -65,18 +66,26 @@ void claim_room(struct decision *d, struct group *g, int64_t required);
 bool claim_ending_room(struct decision *d, struct group *g, int64_t required);
 /* Turns the places from a trial into the group's claim, and ends the trial. */
 void claim_places(struct decision *d, struct group *g);
+/* The same for places that are free: it needs them as soon as it has its pods. */
+void claim_free_places(struct decision *d, struct group *g);
 /* When it started; 0: it has not. */
 int64_t group_since_ms(const struct group *g);
+/* Times in the API are cut to whole seconds: what they tell may be so much later. */
+#define TIMES_MS 999
+/* When it will have run that long, and not before; 0: it has not started, or no length. */
+int64_t group_stop_ms(const struct group *g, int64_t length);
 /* The latest time a group can end, its grace period included; 0: unknown. */
 int64_t group_end_ms(const struct group *g);
-/* After how long it is told to stop; 0: unknown. */
+/* How long it may run before it is stopped; 0: unknown. */
 int64_t group_duration_ms(const struct group *g);
 
 /* schedule_words.c: why the group waits; which pods it waits for. */
 const char *words_for(struct decision *d, struct group *g);
 const char *words_of_members(struct decision *d, const struct group *g);
 
-/* schedule_plan.c: turns the decision into writes. */
+/* schedule_plan.c: gives up places whose pods do not come; whether there were any. */
+bool plan_forgone(struct decision *d);
+/* Turns the decision into writes. */
 void plan_decision(struct decision *d);
 
 #endif

@@ -14,7 +14,7 @@ static const struct {
     const char *alone; /* used instead of words when nothing else is known */
 } meanings[] = {
     {1, NULL, "the program ended with an error"},
-    {2, NULL, "the program was called wrongly or ended with an error"},
+    {2, NULL, "the program was used incorrectly or ended with an error"},
     {126, "command found but not executable", NULL},
     {127, "command not found", NULL},
     {129, "hung up, SIGHUP", NULL},
@@ -24,7 +24,7 @@ static const struct {
     {135, "bus error, SIGBUS: is /dev/shm too small?", NULL},
     {136, "arithmetic error, SIGFPE", NULL},
     {137, "killed, SIGKILL", "killed, SIGKILL: likely out of memory"},
-    {138, "the program asked to be run again", NULL},
+    {138, "the program requested a restart", NULL},
     {139, "segmentation fault, SIGSEGV", NULL},
     {141, "broken pipe, SIGPIPE", NULL},
     {143, "terminated, SIGTERM", NULL},
@@ -33,7 +33,7 @@ static const struct {
 static const struct {
     const char *reason, *words;
 } reasons[] = {
-    {"OOMKilled", "killed, SIGKILL: out of memory, says the kernel"},
+    {"OOMKilled", "killed, SIGKILL: out of memory, according to the kernel"},
     {"ContainerCannotRun", "the container could not be started"},
     {"StartError", "the container could not be started"},
     {"SupervisorLost", "killed along with its supervisor, by a user or the kernel"},
@@ -68,7 +68,7 @@ const char *exit_words(int code, const char *reason, bool explained)
 
     /* The OOM killer hit a child process; the program's own exit code says what it made of that. */
     if (strcmp(reason, "OOMKilled") == 0 && code != KILLED)
-        return "out of memory, says the kernel";
+        return "out of memory, according to the kernel";
     /* "Command not found" says more than that the container did not start. */
     if (words && strcmp(reason, "StartError") == 0 && words_of_code(code, explained))
         return words_of_code(code, explained);

@@ -9,6 +9,7 @@
 
 /* status.reason of a job that could not run even on an empty cluster. */
 #define JOB_NEVER_FITS "NeverFits"
+#define JOB_QUOTA_FORBIDS "QuotaForbids" /* nor with the whole quota of its queue */
 
 /* How long until an unused app is Idle, and until its pod is removed; 0: the defaults (core/app.h),
  * negative: never. */
@@ -43,8 +44,7 @@ struct job_snapshot {
     /* true on a single machine, where replicas share the network: MASTER_PORT is leased. On a
      * cluster it is a constant. */
     bool shared_network;
-    bool
-        apps_unseen; /* use of apps is not observed, as no proxy of ours serves them (core/app.h) */
+    bool apps_unseen; /* no proxy of ours serves apps, so their use is not observed (core/app.h) */
     struct idle_times idle;
     int64_t watched_since_ms; /* since when app use is observed; 0: always */
     int64_t now_ms;

@@ -4,9 +4,11 @@
  * is deleted when the job has ended and nothing of it runs.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "api/object.h"
 #include "base/timefmt.h"
+#include "core/app.h"
 #include "core/child.h"
 #include "core/job_run.h"
 #include "core/pod_group.h"
@@ -17,6 +19,43 @@ const char *job_child_name(struct arena *a, const struct json *job)
 
     replica_hash5(object_name(job), object_uid(job), hash5);
     return arena_printf(a, "%s-%s", object_name(job), hash5);
+}
+
+const struct kind *group_owner_kind(size_t i)
+{
+    for (size_t k = 0; job_kinds[k]; k++)
+        if (i-- == 0)
+            return job_kinds[k]->kind;
+    for (size_t k = 0; batch_kinds[k]; k++)
+        if (i-- == 0)
+            return batch_kinds[k]->kind;
+    for (size_t k = 0; app_kinds[k]; k++)
+        if (i-- == 0)
+            return app_kinds[k]->job->kind;
+    return NULL;
+}
+
+bool group_is_jobs(const struct json *controller)
+{
+    const char *version = json_get_string(controller, "apiVersion", "");
+    const struct kind *k;
+
+    for (size_t i = 0; controller && (k = group_owner_kind(i)); i++)
+        if (json_string_is(json_get(controller, "kind"), k->name) &&
+            (!*version || strncmp(version, k->group, strlen(k->group)) == 0))
+            return true;
+    return false;
+}
+
+/* Of a batch Job the template says it. */
+const char *group_queue(const struct json *job)
+{
+    const struct json *spec = json_get(job, "spec");
+    const struct json *named = json_at(spec, "scheduler", "t9kScheduler", "queue");
+
+    if (!json_get(spec, "scheduler"))
+        named = json_at(spec, "template", "metadata", "labels", LABEL_QUEUE);
+    return *json_string(named, "") ? json_string(named, "") : DEFAULT_QUEUE;
 }
 
 bool job_is_grouped(const struct job_view *v)
@@ -37,18 +76,22 @@ static int64_t wanted_members(const struct job_view *v)
     return wanted;
 }
 
+/* A paused job starts with all of its replicas again. */
 int64_t job_min_member(const struct job_view *v)
 {
-    int64_t least = wanted_members(v);
+    int64_t least = v->phase == JOB_PAUSED ? (int64_t)v->len : wanted_members(v);
 
     if (v->elastic)
         least = min_i64(least, json_int(json_at(v->spec, "elastic", "minReplicas"), least));
     return max_i64(least, 1);
 }
 
+/* A batch Job with 0 seconds fails before it has started. */
 static int64_t deadline_of(const struct group_wish *w)
 {
-    return json_is(w->deadline, JSON_INT) ? json_int(w->deadline, 0) : -1;
+    int64_t seconds = json_is(w->deadline, JSON_INT) ? json_int(w->deadline, 0) : 0;
+
+    return seconds > 0 ? seconds : -1;
 }
 
 static struct json *group_new(const struct group_wish *w)
@@ -66,7 +109,7 @@ static struct json *group_new(const struct group_wish *w)
     json_set_string(a, annotations, ANNOTATION_SEQUENCE, object_resource_version(w->job));
     if (w->start_ms)
         json_set_string(a, annotations, ANNOTATION_STARTED, time_format(w->start_ms, time));
-    json_set_string(a, spec, "queue", *w->queue ? w->queue : DEFAULT_QUEUE);
+    json_set_string(a, spec, "queue", group_queue(w->job));
     json_set_int(a, spec, "priority", w->priority);
     json_set_int(a, spec, "minMember", w->least);
     json_set_int(a, spec, "members", w->members);
@@ -133,7 +176,6 @@ static struct group_wish wish_of(const struct job_view *v)
         .kind = v->kind,
         .job = v->job,
         .group = v->snapshot->group,
-        .queue = json_get_string(ours, "queue", ""),
         .priority = json_get_int(ours, "priority", 0),
         .least = job_min_member(v),
         .members = wanted_members(v),

@@ -9,6 +9,8 @@
 
 #include "api/object.h"
 #include "base/timefmt.h"
+#include "core/job_run.h"
+#include "core/pod_group.h"
 
 #define INTERRUPTIONS_LIMIT 16
 
@@ -222,6 +224,8 @@ static void set_place(const struct job_view *v, struct json *status)
 {
     const struct json *place = json_at(v->snapshot->group, "status", "place");
 
+    if (job_is_grouped(v))
+        json_set_string(v->arena, status, "queue", group_queue(v->job));
     if (place && v->phase == JOB_PENDING)
         json_set(v->arena, status, "place", json_clone(v->arena, place));
     else

@@ -66,13 +66,12 @@ static struct verdict verdict_of(const struct job_view *v, const char *name)
                                 "trainingLogFilesets"};
     if (!board)
         return (struct verdict){false, "Normal", "DependentNotReady",
-                                arena_printf(a, "TensorBoard [%s] is being made", name)};
+                                arena_printf(a, "TensorBoard [%s] is being created", name)};
     if (!object_is_controlled_by(board, v->uid))
-        return (struct verdict){false, "Warning", "NameTaken",
-                                arena_printf(a,
-                                             "There is a TensorBoard [%s] already, which is not "
-                                             "this job's",
-                                             name)};
+        return (struct verdict){
+            false, "Warning", "NameTaken",
+            arena_printf(a, "TensorBoard [%s] already exists and does not belong to this job",
+                         name)};
     if (json_string_is(phase, "Running"))
         return (struct verdict){true, "Normal", "DependentReady",
                                 arena_printf(a, "TensorBoard [%s] is ready", name)};

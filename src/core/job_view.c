@@ -195,7 +195,7 @@ static void take_ends(struct job_view *v, const struct name_index *by_name)
     }
 }
 
-/* Whether its pod was asked to stop, or is gone without having succeeded. */
+/* Whether its pod was being stopped, or is gone without having succeeded. */
 static bool was_told(const struct job_view *v, const struct replica *r)
 {
     if (!r->pod)
@@ -204,8 +204,8 @@ static bool was_told(const struct job_view *v, const struct replica *r)
            !replica_is_superseded(v, r);
 }
 
-/* A failure just before the program was told to end may be caused by another replica that had been
- * told; if none had, it is the job's own. */
+/* A failure just before the program was asked to end may be caused by another replica that had
+ * already been asked; if there is none, it is the job's own. */
 static void judge_failures(struct job_view *v)
 {
     size_t own = 0, told = 0, open = 0;

@@ -177,8 +177,8 @@ static bool explain_obstacle(struct job_view *v)
     if (v->clash) {
         because(v, "NameClash",
                 arena_printf(a,
-                             "a %s \"%s\" exists and does not belong to this job: it is left "
-                             "alone, delete it to let the job go on",
+                             "a %s \"%s\" exists and does not belong to this job: delete it to let "
+                             "the job continue",
                              v->clash->taken_by, v->clash->name));
         return true;
     }
@@ -263,12 +263,11 @@ static bool explain_silence(struct job_view *v)
             v->look_again_ms = silent_ms;
             return false;
         }
-        because(
-            v, SCHEDULER_SILENT,
-            arena_printf(v->arena,
-                         "%s is waiting for the scheduler \"%s\", which has said nothing of it: "
-                         "is there one? Without schedulerName the default scheduler places it",
-                         r->name, scheduler));
+        because(v, SCHEDULER_SILENT,
+                arena_printf(v->arena,
+                             "%s is waiting for the scheduler \"%s\", which has not responded: "
+                             "does it exist? Without schedulerName the default scheduler places it",
+                             r->name, scheduler));
         return true;
     }
     return false;
@@ -303,11 +302,12 @@ static bool explain_unknown(struct job_view *v)
         if (r->phase != REPLICA_UNKNOWN)
             continue;
         because(v, "NodeLost",
-                arena_printf(v->arena,
-                             r->state.lost
-                                 ? "%s was lost with its node: it is replaced and costs no restart"
-                                 : "nothing is known of %s: its node does not answer",
-                             r->name));
+                arena_printf(
+                    v->arena,
+                    r->state.lost
+                        ? "%s was lost with its node: it is replaced without using up a restart"
+                        : "the state of %s is unknown: its node does not answer",
+                    r->name));
         return true;
     }
     return false;
@@ -322,8 +322,6 @@ static void explain_queueing(struct job_view *v, const char *message)
 
     if (*reason)
         message = json_get_string(status, "message", message);
-    if (strncmp(message, NEVER_FITS, strlen(NEVER_FITS)) == 0)
-        reason = JOB_NEVER_FITS;
     because(v, *reason ? reason : "Unschedulable", message);
 }
 
@@ -420,11 +418,12 @@ static void explain_pause(struct job_view *v)
     if (*message)
         because(v, MAX_DURATION_EXCEEDED,
                 arena_printf(v->arena,
-                             "the job is paused: %s; runMode.pause.enabled: false lets it go on",
+                             "the job is paused: %s; runMode.pause.enabled: false resumes it",
                              message));
     else if (turn && object_label(v->snapshot->job, LABEL_SWEEP))
         because(v, "Paused",
-                arena_printf(v->arena, "waits for its turn: of sweep \"%s\" at most %s run at once",
+                arena_printf(v->arena,
+                             "waits for its turn in sweep \"%s\", which runs at most %s at once",
                              object_label(v->snapshot->job, LABEL_SWEEP), turn));
     else
         because(v, "Paused", "the job is paused: runMode.pause.enabled is true");

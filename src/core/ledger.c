@@ -16,8 +16,7 @@
 #include "api/object.h"
 #include "base/hash.h"
 #include "base/heap.h"
-#include "core/app.h"
-#include "core/job.h"
+#include "core/pod_group.h"
 
 #define PODS_UNLIMITED (INT64_MAX / 4)
 #define DEPTH_LIMIT 256
@@ -377,9 +376,14 @@ void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, struct
     resources_add(&n->used, &m->asks);
     resources_subtract(&n->beside, &m->asks);
     m->ending = m->deleting || (m->group->preempted && m->bound); /* not its next place */
+    m->leaving = m->ending && m->group->preempted;
     if (m->ending) {
         resources_add(&n->ending, &m->asks);
         l->ending++;
+    }
+    if (m->leaving) {
+        resources_add(&m->group->losing, &m->asks);
+        resources_add(&m->group->queue->leaving, &m->asks);
     }
     if (n->ready) {
         resources_add(&l->used, &m->asks);
@@ -420,7 +424,11 @@ void ledger_release(struct ledger *l, struct member *m)
         resources_subtract(&n->ending, &m->asks);
         l->ending--;
     }
-    m->ending = false;
+    if (m->leaving) {
+        resources_subtract(&m->group->losing, &m->asks);
+        resources_subtract(&m->group->queue->leaving, &m->asks);
+    }
+    m->ending = m->leaving = false;
     if (n->ready) {
         resources_subtract(&l->used, &m->asks);
         resources_subtract(&m->group->held_ready, &m->asks);
@@ -451,6 +459,11 @@ static struct queue_entry *queue_named(struct ledger *l, const char *name)
     q->exists = q->everybody = strcmp(name, DEFAULT_QUEUE) == 0; /* exists regardless of the API */
     put(l, &l->queues, name, q);
     return q;
+}
+
+static struct queue_entry *queue_said(struct ledger *l, const char *name)
+{
+    return queue_named(l, *name ? name : DEFAULT_QUEUE);
 }
 
 void ledger_queue(struct ledger *l, const struct json *queue, bool gone)
@@ -547,7 +560,7 @@ static void enter_running(struct group *g)
     struct queue_entry *q = g->queue;
 
     q->passed = NULL;
-    g->timed = g->deadline_ms && !g->of_job;
+    g->timed = !g->of_job && g->deadline_ms;
     q->timed += g->timed;
     g->next_running = q->running;
     g->at_running = &q->running;
@@ -674,30 +687,16 @@ static void member_free(struct ledger *l, struct member *m)
     heap_free(m);
 }
 
-static bool is_our_kind(const char *name)
-{
-    static const struct job_kind *const *const lists[] = {job_kinds, batch_kinds};
-
-    for (size_t i = 0; i < ELEMS(lists); i++)
-        for (size_t k = 0; lists[i][k]; k++)
-            if (strcmp(lists[i][k]->kind->name, name) == 0)
-                return true;
-    for (size_t k = 0; app_kinds[k]; k++)
-        if (strcmp(app_kinds[k]->job->kind->name, name) == 0)
-            return true;
-    return false;
-}
-
 static void set_owner(struct ledger *l, struct group *g, const struct json *object)
 {
     const struct json *owner = object_controller(object);
 
-    if (!owner || g->lone)
+    if (g->lone || (!owner && !g->exists)) /* a pod that was taken from its job does not tell */
         return;
-    set_text(l, &g->word, "job");
-    set_text(l, &g->owner, json_get_string(owner, "name", ""));
+    set_text(l, &g->word, owner ? "job" : "group");
+    set_text(l, &g->owner, owner ? json_get_string(owner, "name", "") : g->name);
     set_text(l, &g->owner_kind, json_get_string(owner, "kind", ""));
-    g->of_job = is_our_kind(json_get_string(owner, "kind", ""));
+    g->of_job = group_is_jobs(owner);
     set_text(l, &g->owner_uid, json_get_string(owner, "uid", ""));
 }
 
@@ -708,10 +707,16 @@ static void release_all(struct ledger *l, struct group *g)
         ledger_release(l, m);
 }
 
-static void set_queue(struct ledger *l, struct group *g, const char *name)
+/* A bound pod counts in the queue it was bound in, and its group with it, whatever becomes of the
+ * PodGroup meanwhile. */
+static void keep_queue(struct ledger *l, struct group *g)
 {
-    struct queue_entry *q = queue_named(l, *name ? name : DEFAULT_QUEUE);
+    struct queue_entry *q = NULL;
 
+    for (const struct member *m = g->first; m && !q; m = m->next)
+        q = member_is_live(m) && m->bound ? m->queue : NULL;
+    g->queue_known = q || g->says.queue;
+    q = q ? q : g->says.queue;
     if (!q || q == g->queue)
         return;
     release_all(l, g);
@@ -777,7 +782,7 @@ static void read_placement(struct ledger *l, struct group *g, const struct json 
     }
 }
 
-/* A group that waits again gets its time in a moment: until then nothing has passed it. */
+/* A group that waits again gets its time in a moment; until then no group has overtaken it. */
 static int64_t waiting_since(const struct json *group)
 {
     const struct json *status = json_get(group, "status");
@@ -789,8 +794,8 @@ static int64_t waiting_since(const struct json *group)
 
 static void read_pod(struct ledger *l, struct member *m, const struct json *pod);
 
-/* A pod of that name may still be stopping: what is to come after it is another member, whose name
- * no pod can have. */
+/* A pod of that name may still be stopping. Its successor is another member, under a name that no
+ * pod can have. */
 static void read_awaited(struct ledger *l, struct group *g, const struct json *awaited)
 {
     json_each (name, json_get(awaited, "members")) {
@@ -847,7 +852,8 @@ static void read_status(struct ledger *l, struct group *g, const struct json *gr
 
     g->scheduled = object_condition_is(group, "GroupScheduled");
     g->preempted = !g->scheduled && object_condition_is(group, CONDITION_PREEMPTED);
-    ledger_set_taking(l, g, !g->scheduled && object_condition_is(group, CONDITION_PREEMPTING));
+    ledger_set_taking(
+        l, g, !g->scheduled && !g->deleting && object_condition_is(group, CONDITION_PREEMPTING));
     g->waiting_ms = waiting_since(group);
     g->scheduled_ms = g->scheduled ? object_time(since, "lastTransitionTime") : 0;
     g->most = g->scheduled ? json_int(json_at(group, "status", "mostMembers"), 0) : 0;
@@ -857,6 +863,8 @@ static void read_status(struct ledger *l, struct group *g, const struct json *gr
         json_each (placement, json_at(group, "status", "placements"))
             read_placement(l, g, placement);
     read_preemption(l, g, json_get(group, "status"));
+    for (struct member *m = g->first; m; m = m->next)
+        m->forgone = m->forgone && (m->recorded || m->awaited);
 }
 
 void ledger_group(struct ledger *l, const struct json *group, bool gone)
@@ -870,17 +878,18 @@ void ledger_group(struct ledger *l, const struct json *group, bool gone)
     ledger_touch(l, g);
     g->judged_at = 0;
     g->exists = !gone;
+    g->deleting = !gone && object_is_deleting(group);
     if (gone) {
         g->scheduled = g->preempted = false;
         g->wanted = -1;
         for (struct member *m = g->first; m; m = m->next) {
             m->recorded = NULL;
-            m->awaited = m->due = false;
+            m->awaited = m->due = m->forgone = false;
         }
         return;
     }
     set_owner(l, g, group);
-    set_queue(l, g, json_get_string(spec, "queue", DEFAULT_QUEUE));
+    g->says.queue = queue_said(l, json_get_string(spec, "queue", ""));
     g->priority = (int)json_get_int(spec, "priority", 0);
     g->says.min_member = max_i64(json_get_int(spec, "minMember", 1), 1);
     g->wanted = json_get_int(spec, "members", -1);
@@ -894,7 +903,7 @@ void ledger_group(struct ledger *l, const struct json *group, bool gone)
 static const char *const constraint_members[] = {"nodeSelector", "affinity", "tolerations",
                                                  "topologySpreadConstraints"};
 
-/* Equal for pods any node treats alike; also says whether some treat it specially. */
+/* Equal for pods that every node treats alike; also says whether some nodes treat it specially. */
 static void read_shape(struct member *m, const struct json *spec)
 {
     uint64_t hash = fnv1a_64(FNV1A_64_START, (const char *)&m->asks, sizeof(m->asks));
@@ -942,7 +951,7 @@ static int64_t noted(const struct json *pod, const char *annotation)
 static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
 {
     const struct json *spec = json_get(pod, "spec");
-    const char *node = json_get_string(spec, "nodeName", ""), *role, *gpus;
+    const char *node = json_get_string(spec, "nodeName", ""), *role, *gpus, *queue;
 
     m->asks = pod_requests(spec);
     read_shape(m, spec);
@@ -961,6 +970,8 @@ static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
     m->gang = noted(pod, ANNOTATION_GANG_SIZE);
     m->deadline_ms = seconds_ms(noted(pod, ANNOTATION_DEADLINE));
     m->bound = *node ? node_named(l, node) : NULL;
+    queue = m->bound ? object_annotation(pod, ANNOTATION_BOUND_QUEUE) : NULL;
+    m->queue = queue ? queue_said(l, queue) : NULL;
     gpus = object_annotation(pod, ANNOTATION_GPUS);
     m->bound_gpus = gpu_lease_read(m->bound && gpus ? gpus : "", m->asks.gpu_shares);
     role = object_label(pod, LABEL_GROUP_ROLE);
@@ -974,7 +985,7 @@ static void read_lone(struct ledger *l, struct group *g, const struct json *pod)
 {
     const char *queue = object_label(pod, LABEL_QUEUE);
 
-    set_queue(l, g, queue ? queue : DEFAULT_QUEUE);
+    g->says.queue = queue_said(l, queue ? queue : "");
     g->created_ms = g->waiting_ms = object_created_ms(pod);
     g->sequence = g->sequence ? g->sequence : sequence_of(pod);
 }
@@ -1010,7 +1021,7 @@ void ledger_pod(struct ledger *l, const struct json *pod, bool gone)
     struct member *m;
 
     if (!g && (gone || pod_is_finished(pod)))
-        return; /* it would be over at once, like most pods of a restart */
+        return; /* most pods of a restart are such changes: nothing to recount */
     g = g ? g : group_keyed(l, ns, group, lone);
     m = g ? member_named(l, g, object_name(pod)) : NULL;
     if (!m)
@@ -1047,7 +1058,7 @@ bool member_is_unplaced(const struct member *m)
     return (is_waiting(m) || m->due) && !m->node;
 }
 
-/* Of its bound members those that will go: of a preempted group all. */
+/* Its bound members that are about to go: all of them if it is preempted. */
 static int64_t leaving(const struct group *g)
 {
     return g->preempted ? g->bound : g->leaving;
@@ -1101,9 +1112,9 @@ struct resources group_held_on(const struct group *g, const struct node_room *n)
     return sum;
 }
 
-/* What its job has noted on its pods goes before what its PodGroup says, which its user may edit at
- * any moment: no fewer start together, as long as so many are there or wanted, and they run for no
- * less. Its job stops it in time; without one we do. */
+/* What its job has noted on its pods overrides its PodGroup, which its user may edit at any time:
+ * no fewer pods start together, as long as that many exist or are wanted, and they run no shorter.
+ * Its job stops it in time; without a job the scheduler does. */
 static void heed_job(struct group *g)
 {
     int64_t live = 0, gang = 0, least = INT64_MAX, most = g->says.deadline_ms;
@@ -1127,9 +1138,10 @@ static void heed_job(struct group *g)
     g->min_member = max_i64(g->says.min_member, min_i64(gang, max_i64(g->wanted, live)));
 }
 
-/* Out of everything it is counted in; its pods take their room again. */
+/* Removes it from everything that counts it; its pods take their room again. */
 static void unsettle(struct ledger *l, struct group *g)
 {
+    keep_queue(l, g);
     touch_queue(l, g->queue);
     leave_line(l, g);
     leave_running(g);
@@ -1195,7 +1207,7 @@ static bool fits_now(const struct ledger *l, const struct node_room *n, const st
  * for it, then those to be created, then those that have ended and may return. */
 static int keeping_rank(const struct member *m)
 {
-    if (!m->recorded || !m->recorded->ready || (member_is_live(m) && !is_waiting(m)))
+    if (!m->recorded || !m->recorded->ready || m->forgone || (member_is_live(m) && !is_waiting(m)))
         return -1;
     if (!m->group->of_job && m->has_pod && m->phase == POD_SUCCEEDED)
         return -1; /* a job counts it as done itself */
@@ -1204,6 +1216,22 @@ static int keeping_rank(const struct member *m)
     if (!m->has_pod)
         return 1;
     return m->phase == POD_FAILED ? 2 : 3;
+}
+
+/* Those of a preempted group first have to stop. */
+bool member_is_vacant(const struct member *m)
+{
+    const struct group *g = m->group;
+
+    if (g->of_job || g->lone)
+        return false;
+    return m->due ? g->bound == 0 : m->node && !member_is_live(m);
+}
+
+void ledger_forgo(struct ledger *l, struct member *m)
+{
+    m->forgone = true;
+    ledger_touch(l, m->group);
 }
 
 bool group_is_recorded(const struct group *g)
@@ -1219,8 +1247,8 @@ int64_t group_whole(const struct group *g)
     return g->wanted >= 0 ? min_i64(g->min_member, g->wanted) : g->min_member;
 }
 
-/* A group none of whose pods remain keeps all it needs or gives up everything: a part would only
- * keep others out. It may have no new pods yet. */
+/* A group without remaining pods keeps all it needs or gives up everything: a part would only keep
+ * others out. Its new pods may not exist yet. */
 static bool has_lapsed(const struct group *g)
 {
     int64_t kept = 0;
@@ -1237,7 +1265,7 @@ static void keep_recorded(struct ledger *l, struct group *g)
     int64_t left = g->wanted >= 0 ? g->wanted - g->bound : INT64_MAX;
     int last = g->wanted >= 0 ? 3 : 0;
 
-    for (int rank = 0; rank <= last && g->scheduled; rank++) {
+    for (int rank = 0; rank <= last && g->scheduled && !g->deleting; rank++) {
         if (rank == 1) /* existing pods take precedence over those that may return */
             for (const struct member *m = g->first; m; m = m->next)
                 left -= member_is_unplaced(m);
@@ -1249,7 +1277,7 @@ static void keep_recorded(struct ledger *l, struct group *g)
     }
     g->lapsed = has_lapsed(g);
     for (struct member *m = g->first; m; m = m->next)
-        if (l->keeps_all && !m->node && m->recorded && fits_now(l, m->recorded, m))
+        if (l->keeps_all && !g->deleting && !m->node && m->recorded && fits_now(l, m->recorded, m))
             ledger_hold(l, m, m->recorded, m->recorded_gpus);
         else if (!l->keeps_all && g->lapsed && !m->bound)
             ledger_release(l, m);
@@ -1266,7 +1294,7 @@ static void keep_all_recorded(struct ledger *l)
             keep_recorded(l, g);
 }
 
-/* It is there again. */
+/* Its pod exists again. */
 static bool is_replaced(const struct group *g, const struct member *m)
 {
     const struct member *pod = map_get(&g->by_name, m->name, strlen(m->name) - 1);
@@ -1274,10 +1302,12 @@ static bool is_replaced(const struct group *g, const struct member *m)
     return pod && is_waiting(pod);
 }
 
-/* Which members its owner has yet to create. */
+/* Which members its owner has yet to create. If it has given up those, it waits like any group that
+ * lacks pods. */
 static void find_due(struct group *g)
 {
-    int64_t left = g->preempted ? max_i64(g->wanted, 0) : 0;
+    int64_t left = g->preempted && !g->deleting ? max_i64(g->wanted, 0) : 0;
+    bool forgone = false;
 
     g->due = 0;
     for (const struct member *m = g->first; m; m = m->next)
@@ -1285,8 +1315,27 @@ static void find_due(struct group *g)
     for (struct member *m = g->first; m; m = m->next) {
         m->due = m->awaited && left > 0 && !is_replaced(g, m);
         left -= m->due;
+        forgone = forgone || (m->due && m->forgone);
+        m->due = m->due && !m->forgone;
         g->due += m->due;
     }
+    g->preempted = g->preempted && (!forgone || g->due > 0 || g->bound > 0);
+}
+
+static void find_vacant(struct ledger *l, struct group *g)
+{
+    bool vacant = !g->of_job && !g->lone && g->holding > 0 && g->bound == 0;
+
+    for (struct member *m = g->first; m; m = m->next) {
+        bool is_vacant = member_is_vacant(m);
+
+        m->vacant_ms = is_vacant ? m->vacant_ms : 0;
+        vacant = vacant || is_vacant;
+    }
+    if (vacant)
+        put(l, &l->vacant, g->key, g);
+    else
+        (void)map_removes(&l->vacant, g->key);
 }
 
 /* Some of its pods run and are not being stopped yet. */
@@ -1308,10 +1357,13 @@ static void settle(struct ledger *l, struct group *g)
         g->unplaced += member_is_unplaced(m);
         g->to_bind += is_waiting(m) && m->node;
     }
+    if (g->deleting)
+        g->unplaced = 0;
     if (g->wanted >= 0) /* the others are about to be deleted */
         g->unplaced = min_i64(g->unplaced, max_i64(g->wanted + leaving(g) - g->holding, 0));
     g->started = g->holding > 0 && !g->preempted && !g->lapsed;
     g->most = g->started ? max_i64(g->most, g->holding) : 0;
+    find_vacant(l, g);
     if (g->holding > 0)
         enter_running(g);
     if (g->unplaced > 0)
@@ -1334,6 +1386,7 @@ static void group_free(struct ledger *l, struct group *g)
     ledger_pay(g);
     forgive(l, g);
     (void)map_removes(&l->stopping, g->key);
+    (void)map_removes(&l->vacant, g->key);
     while (g->first)
         member_free(l, g->first);
     (void)map_removes(&l->groups, g->key);
@@ -1387,18 +1440,18 @@ static void drop_over(struct ledger *l, struct group **at)
 /* It will not run any more, or not for now. */
 static bool has_left(const struct group *g)
 {
-    if (!g || (!g->lone && !g->exists))
+    if (!g || (!g->lone && !g->exists) || g->deleting || g->wanted == 0)
         return true;
-    if (g->wanted >= 0)
-        return g->wanted == 0;
+    if (g->wanted > 0 && g->of_job)
+        return false;
     for (const struct member *m = g->first; m; m = m->next)
         if (member_is_live(m))
             return false;
     return true;
 }
 
-/* A preempted group keeps what still runs of it if the one it was to make room for is gone. It had
- * started, so it had been whole. */
+/* A preempted group keeps what still runs of it when the group it made room for is gone. It had
+ * started, so it was complete. */
 static void call_off(struct ledger *l)
 {
     map_for_each (node, &l->stopping) {
@@ -1533,6 +1586,7 @@ void ledger_free(struct ledger *l)
     map_release(&l->groups, NULL);
     map_release(&l->ahead, NULL);
     map_release(&l->stopping, NULL);
+    map_release(&l->vacant, NULL);
     map_release(&l->refused, NULL);
     map_release(&l->nodes, node_free);
     map_release(&l->queues, queue_free_entry);

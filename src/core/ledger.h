@@ -110,6 +110,7 @@ struct queue_entry {
     struct holders holders[RESOURCE_COUNT];
     const struct group *passed;    /* the group that running groups overtook; NULL: unknown */
     struct resources held_past_it; /* what those hold */
+    struct resources leaving;      /* part of used: held by pods of preempted groups */
     bool dirty;                    /* its status may need to be written */
     struct queue_entry *next_dirty;
 };
@@ -123,7 +124,8 @@ struct member {
     struct node_room *recorded; /* the place recorded in its group's status */
     struct gpu_lease gpus, recorded_gpus, bound_gpus;
     struct resources asks;
-    struct node_room *bound; /* the pod's actual node */
+    struct node_room *bound;   /* the pod's actual node */
+    struct queue_entry *queue; /* in which the bound pod counts; NULL: its group's */
     bool has_pod, ours, deleting, finished, constrained;
     bool repels;   /* some others, from where it is */
     bool extended; /* asks for extended resources */
@@ -141,9 +143,12 @@ struct member {
     const char *role;     /* one of its group's roles, or NULL */
     bool placed, evicted; /* by this decision */
     bool on_trial;        /* has a place only for a trial */
-    bool awaited;         /* no pod, but what is known of one its preempted group had */
+    bool awaited;         /* no pod, only what is known about the one its preempted group had */
     bool due;             /* awaited, and the group's owner still has to create it */
+    int64_t vacant_ms;    /* since when the group keeps a place for it, without a pod; 0: not so */
+    bool forgone;         /* that place was given up; until the group's status says so */
     bool ending;          /* counted in its node's ending */
+    bool leaving;         /* counted in its queue's leaving */
     char name[];
 };
 
@@ -164,6 +169,7 @@ struct group {
     char *owner_kind, *owner_uid;
     bool of_job;    /* its owner is a kind of ours, which creates its pods and keeps its numbers */
     bool exists;    /* the PodGroup exists */
+    bool deleting;  /* it is being deleted: it gets no more pods */
     bool lone;      /* a single pod */
     bool scheduled; /* according to its status */
     bool preempted; /* according to its status: its remaining pods must be stopped */
@@ -175,12 +181,15 @@ struct group {
     int priority;
     int64_t min_member, wanted; /* wanted -1: unspecified */
     int64_t created_ms, sequence, scheduled_ms;
-    int64_t deadline_ms; /* how long it runs at most, if somebody stops it then; 0: unknown */
+    int64_t deadline_ms; /* maximum run time, if something enforces it; 0: unknown */
     struct {
         int64_t min_member, deadline_ms;
-    } says;             /* its PodGroup, which its user may edit */
-    int64_t waiting_ms; /* since when it waits, as last written */
+        struct queue_entry *queue; /* NULL: unknown */
+    } says;                        /* its PodGroup, which its user may edit */
+    bool queue_known;              /* by its PodGroup or its pods */
+    int64_t waiting_ms;            /* since when it waits, as last written */
     int64_t overdue_ms; /* the scheduled_ms for which exceeding the duration was reported */
+    int64_t ended_ms;   /* when that was */
     struct group_role roles[GROUP_ROLES_LIMIT];
     size_t roles_len;
     struct map by_name;
@@ -194,6 +203,7 @@ struct group {
     int64_t most;     /* the most members that had room together since it started */
     int64_t pods[POD_UNKNOWN + 1];
     struct resources held, held_ready; /* held_ready: on ready nodes */
+    struct resources losing;           /* part of held: by pods it was preempted from */
     bool started;
     bool lapsed;    /* none of its pods remain and too few places: it starts over */
     char *line_key; /* in its queue's line; NULL: not waiting */
@@ -247,10 +257,11 @@ struct ledger {
     bool broken; /* ran out of memory: must be rebuilt */
     bool may_preempt, spread;
     struct map nodes, queues, groups;
-    struct map refused;       /* groups whose last plan was refused */
-    struct map ahead;         /* groups in line that precede others of equal queues */
-    struct map stopping;      /* preempted groups of which pods still run */
-    uint64_t walks;           /* number of decisions */
+    struct map refused;  /* groups whose last plan was refused */
+    struct map ahead;    /* groups in line that precede others of equal queues */
+    struct map stopping; /* preempted groups of which pods still run */
+    struct map vacant;   /* groups without a job that keep places for absent pods, or only places */
+    uint64_t walks;      /* number of decisions */
     struct node_room **ready; /* ready nodes by name */
     size_t ready_len, ready_cap;
     struct member *repelling; /* members with anti-affinity, among those with room */
@@ -282,8 +293,8 @@ void ledger_free(struct ledger *l);
 
 /* The object was added or changed, or is gone. */
 void ledger_pod(struct ledger *l, const struct json *pod, bool gone);
-/* It has ended, and no group that is there has it: ledger_pod would change nothing. Of the pod
- * ledger_pod_parts (json_skim) suffice. */
+/* For a pod that has ended and whose group does not exist: whether ledger_pod would change nothing.
+ * Of the pod ledger_pod_parts (json_skim) suffice. */
 bool ledger_ignores_pod(const struct ledger *l, const struct json *pod);
 extern const struct json_part ledger_pod_parts[];
 void ledger_group(struct ledger *l, const struct json *group, bool gone);
@@ -317,6 +328,8 @@ bool ledger_counts(const struct ledger *l, enum resource which);
 void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, struct gpu_lease gpus);
 void ledger_release(struct ledger *l, struct member *m);
 void ledger_touch(struct ledger *l, struct group *g);
+/* The member loses the place that is kept for it; takes effect when settled. */
+void ledger_forgo(struct ledger *l, struct member *m);
 void ledger_set_taking(struct ledger *l, struct group *g, bool taking);
 struct group *ledger_find_group(const struct ledger *l, const char *ns, const char *name,
                                 bool lone);
@@ -345,7 +358,10 @@ struct gpu_lease node_free_gpus(const struct node_room *n, const struct resource
 uint64_t node_barred_gpus(const struct node_room *n, struct gpu_lease lease, int64_t shares);
 /* Whether there are devices for everything asked for, if the node lists any. */
 bool node_gives_gpus(const struct node_room *n, const struct resources *asks);
-/* Its status has places, useful or not. */
+/* Its group keeps room or a place in line for it, but no job will create its pod: a client has
+ * to. */
+bool member_is_vacant(const struct member *m);
+/* Its status has places, usable or not. */
 bool group_is_recorded(const struct group *g);
 /* The number of members it cannot run without. */
 int64_t group_whole(const struct group *g);
@@ -358,7 +374,7 @@ int member_compare(const struct member *a, const struct member *b);
 bool member_is_unplaced(const struct member *m);
 /* Its pod exists and has not ended. */
 bool member_is_live(const struct member *m);
-/* Its pod; of an awaited one, what its group's status says of it. */
+/* Its pod; for an awaited one, what its group's status says about it. */
 const struct json *member_pod(const struct ledger *l, const struct member *m);
 /* How many of its pods are placed and can be relied on. */
 int64_t group_there(const struct group *g);
@@ -370,7 +386,7 @@ bool group_claims(const struct ledger *l, const struct group *g);
 /* How many members without a place must get one together. */
 int64_t group_required(const struct group *g);
 struct resources group_asks(const struct group *g, int64_t members);
-/* What its members hold there, but for those about to go. */
+/* What its members hold there, except for those about to go. */
 struct resources group_held_on(const struct group *g, const struct node_room *n);
 
 #endif

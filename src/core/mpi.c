@@ -231,6 +231,7 @@ static struct json *find_launcher(struct json *pod_spec)
 static const char *const from_worker[] = {"image", "imagePullPolicy", "workingDir", NULL};
 static const char *const from_worker_too[] = {"env", "envFrom", "volumeMounts", "securityContext",
                                               NULL};
+static const char *const from_workers_pod[] = {"runtimeClassName", NULL};
 
 struct json *mpi_launcher_base(struct arena *a, const struct json *job_spec,
                                struct json **ret_container)
@@ -249,6 +250,7 @@ struct json *mpi_launcher_base(struct arena *a, const struct json *job_spec,
         container = json_append(json_make_array(a, spec, "containers"), json_new_object(a));
         json_set_string(a, container, "name", MPI_LAUNCHER);
     }
+    copy_absent(a, spec, workers, from_workers_pod);
     copy_absent(a, container, worker, from_worker);
     if (!own)
         copy_absent(a, container, worker, from_worker_too);

@@ -20,7 +20,7 @@
  *
  *   $(MUSTER_EXE) mpi-worker
  *
- *   It does nothing until TERM, then exits with 0.
+ *   It idles until SIGTERM, then exits with 0.
  *
  * Where pods have networks of their own and spec.ssh.sshdPath is set, programs are started by ssh:
  * the worker runs that sshd, and needs no muster in its image; the launcher has --ssh=DIR, and no

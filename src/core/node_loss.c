@@ -104,6 +104,6 @@ void node_loss_plan(const struct json *node, const struct json *const *pods, siz
 void node_absence_plan(const char *name, const struct json *const *pods, size_t pods_len,
                        struct plan *plan)
 {
-    give_up_all(name, pods, pods_len, arena_printf(plan->arena, "node %s is not there", name),
+    give_up_all(name, pods, pods_len, arena_printf(plan->arena, "node %s does not exist", name),
                 plan);
 }

@@ -1,8 +1,8 @@
 /*
- * node_loss.h - what follows when a node has not been heard of for too long: it is marked, so that
+ * node_loss.h - what to do about a node that has been silent for too long: it is marked, so that
  * nothing new is placed there, and later its pods are given up, so that their owners replace them
- * elsewhere. So are those of a node that is not there at all. Pure; how long is the caller's
- * affair, by a clock that cannot be set.
+ * elsewhere. The same goes for pods of a node that does not exist. Pure: the caller measures the
+ * silence, with a monotonic clock.
  */
 #ifndef MUSTER_CORE_NODE_LOSS_H
 #define MUSTER_CORE_NODE_LOSS_H

@@ -3,9 +3,9 @@
  *
  * The server is the machine's sshd, run by the Notebook's own container as its own user: what ssh
  * starts has its limits, GPUs, volumes and environment. An init container prepares it, because sshd
- * looks its user up in /etc/passwd, where a namespace's user is not, and gives terminals to the
- * group tty, which an ordinary user may not: both files are mounted, read-only. It says by its
- * termination message what is missing; the Notebook runs without ssh then.
+ * looks up its user in /etc/passwd, which does not have a namespace's user, and gives terminals to
+ * the group tty, which an ordinary user may not: replacements of both files are mounted read-only.
+ * Its termination message says what is missing; the Notebook then runs without ssh.
  *
  * The host key is in a Secret of the Notebook, so that it stays the same when the pod is replaced.
  */
@@ -27,6 +27,7 @@
 #define CONDITION "SshReady"
 #define NOT_INSTALLED "NotInstalled"
 #define NO_KEYS "NoKeys"
+#define KEYS_REFUSED "KeysRefused"
 #define UNUSABLE "Unusable"
 
 /* Only lines with public keys are copied from the Secrets, whatever else they contain. */
@@ -43,7 +44,10 @@ static const char setup[] =
     "command -v sshd >program || say " NOT_INSTALLED " 'sshd is not installed'\n"
     "for f in " KEYS_PATH "/*/*; do [ ! -f \"$f\" ] || { cat \"$f\"; echo; }; done | "
     "{ grep -E '(^| )(ssh-|ecdsa-|sk-)[^ ]* AAAA' || :; } >authorized\n"
-    "[ -s authorized ] || say " NO_KEYS " 'there is no public key'\n"
+    "refused=; for f in " KEYS_PATH "/*/" NOTEBOOK_SSH_KEYS_REFUSED "; do [ ! -e \"$f\" ] || "
+    "{ f=${f%/*}; refused=\"$refused,${f##*/}\"; }; done\n"
+    "[ -z \"$refused\" ] || echo \"" KEYS_REFUSED "$refused,\" >\"$MUSTER_TERMINATION_LOG\"\n"
+    "[ -s authorized ] || say \"" NO_KEYS "$refused,\" 'there is no public key'\n"
     "cat " HOST_PATH "/" MPI_KEY_PRIVATE " >host\n"
     "sftp=/bin/false\n"
     "for f in /usr/lib/openssh /usr/libexec/openssh /usr/lib/ssh /usr/libexec; do "
@@ -112,14 +116,14 @@ static void mount_secret(struct arena *a, struct json *spec, struct json *contai
     json_set_bool(a, add_mount(a, container, volume, path), "readOnly", true);
 }
 
-/* Made of the Notebook's UID: one that exists is ours. */
+/* Named after the Notebook's UID: an existing one is ours. */
 static const char *secret_name(const struct app_look *l)
 {
     return arena_printf(l->arena, "%s-ssh", job_child_name(l->arena, l->app));
 }
 
-/* The same user, home and volumes; processors and memory, so that limits demanded of every
- * container are kept: what starts first adds nothing to the pod's. */
+/* The same user, home and volumes. Also its CPU and memory, in case limits are required of every
+ * container: an init container does not add to the pod's total. */
 static struct json *setup_container(struct arena *a, const struct json *container)
 {
     static const char *const foreign[] = {"args",          "ports",          "lifecycle",
@@ -173,8 +177,8 @@ void notebook_ssh_set(const struct app_look *l, struct json *pod, struct json *c
     (void)add_mount(a, prepare, VOLUME, NOTEBOOK_SSH_FOLDER);
     mount_secret(a, spec, prepare, VOLUME "-host", secret_name(l), HOST_PATH, false);
     json_each (secret, json_at(l->app, "spec", "ssh", "authorized_keys")) {
-        mount_secret(a, spec, prepare, arena_printf(a, VOLUME "-%zu", n), json_string(secret, ""),
-                     arena_printf(a, KEYS_PATH "/%zu", n), true);
+        mount_secret(a, spec, prepare, arena_printf(a, NOTEBOOK_SSH_KEYS_VOLUME "%zu", n),
+                     json_string(secret, ""), arena_printf(a, KEYS_PATH "/%zu", n), true);
         n++;
     }
     mount_part(a, container, "run", NOTEBOOK_SSH_FOLDER, false);
@@ -219,9 +223,32 @@ static bool says(const char *text, const char *word)
     return strncmp(text, word, strlen(word)) == 0;
 }
 
+/* What to do about Secrets whose keys were not taken; the set-up says which, as ",0,2,". */
+static const char *refused_keys(const struct app_look *l, const char *said)
+{
+    const char *names = "";
+    size_t n = 0;
+
+    json_each (secret, json_at(l->app, "spec", "ssh", "authorized_keys")) {
+        const char *number = arena_printf(l->arena, ",%zu,", n++);
+
+        if (number && names && strstr(said, number))
+            names = arena_printf(l->arena, "%s%s%s", names, *names ? " " : "",
+                                 json_string(secret, ""));
+    }
+    if (!names || !*names)
+        return NULL;
+    return arena_printf(
+        l->arena,
+        "Keys of these Secrets are not accepted, as an account that may not use "
+        "kubectl exec in this pod wrote them: %s. Check them, run `kubectl annotate "
+        "secret %s " ANNOTATION_WRITER_ENTERS "-`, then pause and resume the Notebook.",
+        names, names);
+}
+
 static struct verdict judge(const struct app_look *l)
 {
-    const char *said = setup_said(l);
+    const char *said = setup_said(l), *refused = refused_keys(l, said);
 
     if (!l->snapshot->shared_network)
         return (struct verdict){
@@ -233,6 +260,8 @@ static struct verdict judge(const struct app_look *l)
             .reason = NOT_INSTALLED,
             .message = "There is no ssh server on this machine: install sshd (Debian: "
                        "openssh-server), then pause and resume the Notebook."};
+    if (says(said, NO_KEYS) && refused)
+        return (struct verdict){.reason = KEYS_REFUSED, .message = refused};
     if (says(said, NO_KEYS))
         return (struct verdict){
             .reason = NO_KEYS,
@@ -248,9 +277,9 @@ static struct verdict judge(const struct app_look *l)
         return (struct verdict){.reason = "NotRunning", .message = "The Notebook does not run."};
     return (struct verdict){
         .ready = true,
-        .reason = "",
-        .message = arena_printf(l->arena, "Its ssh server is on port %" PRId64 " of 127.0.0.1.",
-                                l->ssh_port.port)};
+        .reason = refused ? KEYS_REFUSED : "",
+        .message = arena_printf(l->arena, "Its ssh server is on port %" PRId64 " of 127.0.0.1.%s%s",
+                                l->ssh_port.port, refused ? " " : "", refused ? refused : "")};
 }
 
 static void set_place(const struct app_look *l, struct json *status)
@@ -278,14 +307,15 @@ void notebook_ssh_status(const struct app_look *l, struct json *status, struct p
 
     if (l->ssh)
         set_place(l, status);
-    else if (!l->ssh_port.held) /* its lease is found by it */
+    else if (!l->ssh_port.held) /* by which its lease is found */
         json_remove(status, "ssh");
     if (!port_wants_ssh(l->app))
         return;
     v = judge(l);
     app_set_condition(l, json_get_mut(status, "conditions"), CONDITION, v.ready ? "True" : "False",
                       v.reason, v.message);
-    if (!v.ready && strcmp(v.reason, "NotRunning") != 0 &&
+    if (*v.reason && strcmp(v.reason, "NotRunning") != 0 &&
         !json_string_is(json_get(old, "reason"), v.reason))
-        plan_event(plan, l->kind->job->kind, l->app, "Warning", "SshNotReady", "%s", v.message);
+        plan_event(plan, l->kind->job->kind, l->app, "Warning",
+                   v.ready ? "SshKeysRefused" : "SshNotReady", "%s", v.message);
 }

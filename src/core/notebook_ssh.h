@@ -8,22 +8,21 @@
 #define NOTEBOOK_SSH_PORT_VARIABLE "MUSTER_SSH_PORT"
 
 #define NOTEBOOK_SSH_CHECK APP_CHECK_PORT("$" NOTEBOOK_SSH_PORT_VARIABLE, APP_EXIT_SSH_PORT_TAKEN)
-/* For the shell that starts the Notebook's program: starts the server if it is set up. What it
- * starts has the environment of that shell, without the token of JupyterLab. The pipe brings its
- * messages to the container's log. */
+/* Shell fragment of the Notebook's program: starts the server if it is set up, and again whenever
+ * it ends. Commands run by ssh have the environment of that shell, without JupyterLab's token. */
 #define NOTEBOOK_SSH_START                                                                         \
     "d=" NOTEBOOK_SSH_FOLDER "; if [ -r $d/config ]; then " NOTEBOOK_SSH_CHECK                     \
-    "(umask 077; unset TERM SHELL JUPYTER_TOKEN; rm -f $d/log; mkfifo $d/log; "                    \
+    "(umask 077; unset TERM SHELL JUPYTER_TOKEN; "                                                 \
     "export MUSTER_START=\"$PWD\"; { export -p; echo 'cd \"$MUSTER_START\"; "                      \
     "[ -z \"$SSH_ORIGINAL_COMMAND\" ] || exec \"$SHELL\" -c \"$SSH_ORIGINAL_COMMAND\"; "           \
     "exec \"$SHELL\"'; } >$d/session); "                                                           \
-    "[ \"$(id -u)\" != 0 ] || mkdir -p /run/sshd; cat $d/log >&2 & "                               \
-    "\"$(cat $d/program)\" -f $d/config -E $d/log || { " NOTEBOOK_SSH_CHECK                        \
-    "echo 'sshd could not be started' >&2; }; fi; "
+    "[ \"$(id -u)\" != 0 ] || mkdir -p /run/sshd; "                                                \
+    "(n=0; while :; do \"$(cat $d/program)\" -D -e -f $d/config; n=$((n + 1)); "                   \
+    "echo \"sshd ended, and is started again in $n s\" >&2; sleep $n; done) & fi; "
 
 /* The pod's part of it: volumes, and a container that prepares the server's files. */
 void notebook_ssh_set(const struct app_look *l, struct json *pod, struct json *container);
-/* What identifies that part in a pod; pods that differ in it do not fit. */
+/* Identifies that part of a pod; a pod with another value must be replaced. */
 const struct json *notebook_ssh_mark(const struct json *pod);
 /* The Secret with its host key. */
 struct json *notebook_ssh_secret(const struct app_look *l);

@@ -203,7 +203,7 @@ static void give_up(struct change *c, const struct json *event)
 static void keep_newest(struct change *c, size_t count)
 {
     if (json_len(c->pending) > count)
-        set_error(c, "more events wait than are kept: the oldest was given up");
+        set_error(c, "too many pending events: the oldest was dropped");
     while (json_len(c->pending) > count)
         give_up(c, json_first(c->pending));
 }

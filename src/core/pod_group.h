@@ -9,13 +9,19 @@ struct group_wish {
     const struct kind *kind; /* the job's */
     const struct json *job;
     const struct json *group; /* the existing one, or NULL */
-    const char *queue;        /* "": the default queue */
     int64_t priority;
     int64_t least, members;      /* that start together; currently wanted */
     bool elastic;                /* its minimum may change while it waits */
     const struct json *deadline; /* seconds; NULL: none */
     int64_t start_ms;            /* of the job; 0: not yet */
 };
+
+/* The kinds that have PodGroups, in turn; NULL: no more. */
+const struct kind *group_owner_kind(size_t i);
+/* Whether a PodGroup's controller, or NULL, is of one of them. */
+bool group_is_jobs(const struct json *controller);
+/* The queue such a job is in. */
+const char *group_queue(const struct json *job);
 
 /* Creates it before the pods, keeps it up to date, and deletes it at the end. */
 void group_make(const struct group_wish *w, struct plan *plan);

@@ -6,7 +6,7 @@
 
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
 
-/* A condition the node sets on a pod being deleted: its programs had ended before they were told
+/* A condition the node sets on a pod being deleted: its programs had ended before they were asked
  * to. */
 #define POD_ENDED_BY_ITSELF "muster.dev/EndedByItself"
 /* Keeps an evicted pod until its job's status has accounted for its end. */
@@ -18,8 +18,8 @@ struct pod_state {
     enum pod_phase phase;
     bool deleting;
     bool ended_first; /* deleting, but its containers had ended before the deletion */
-    bool by_itself;   /* deleting, but they were told to end only afterwards, according to its
-                       * node */
+    bool by_itself;   /* deleting, and according to its node its programs ended only after they were
+                       * asked to */
     bool over;        /* deleting, and its node has nothing more to report */
     bool lost;      /* failed through no fault of its own: its node is gone, or it was preempted */
     int exit_code;  /* of the container at fault; 0: succeeded; -1: unknown */

@@ -55,8 +55,7 @@ static bool is_surplus(const struct group *g, const struct member *m)
 
 static void add_group(struct hunt *h, struct group *g)
 {
-    if (g->preempted || g->taker || g->rests ||
-        (!g->lone && !g->exists)) /* it may belong to a higher queue */
+    if (g->preempted || g->taker || g->rests || !g->queue_known) /* it may be a higher one's */
         return;
     for (struct member *m = g->first; m && surplus_of(g) > 0; m = m->next)
         if (is_surplus(g, m) && !m->ending && !m->evicted)

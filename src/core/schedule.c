@@ -74,6 +74,7 @@ int share_compare(struct share a, struct share b)
     return left < right ? -1 : left > right;
 }
 
+/* What its preempted groups are losing is no longer its part. */
 static struct share share_less(const struct ledger *l, const struct queue_entry *q,
                                const struct resources *less)
 {
@@ -81,7 +82,8 @@ static struct share share_less(const struct ledger *l, const struct queue_entry 
 
     for (enum resource i = 0; i < RESOURCE_COUNT; i++) {
         int64_t of = q->limited[i] ? q->quota.amount[i] : l->total.amount[i];
-        struct share share = {q->used.amount[i] - less->amount[i], max_i64(of, 1)};
+        struct share share = {q->used.amount[i] - q->leaving.amount[i] - less->amount[i],
+                              max_i64(of, 1)};
 
         if (i == RESOURCE_PODS && !q->limited[i])
             continue; /* a node limit, not a shared resource */
@@ -119,28 +121,25 @@ static const struct resources *held_past(const struct group *g)
     q->passed = g;
     q->held_past_it = (struct resources){0};
     for (const struct group *other = q->running; other; other = other->next_running)
-        if (went_past(other, g))
+        if (went_past(other, g)) {
             resources_add(&q->held_past_it, &other->held);
+            resources_subtract(&q->held_past_it, &other->losing);
+        }
     return &q->held_past_it;
 }
 
 /* What groups behind a queue's first one hold, having overtaken it while it waited, must not hold
- * it back behind other queues, or that could go on forever; nor what it is about to lose itself;
- * after a day nothing does. */
+ * it back behind other queues, or that could go on forever; after a day nothing does. */
 static struct share share_of_next(const struct decision *d, const struct lane *lane)
 {
     const struct group *g = lane->next;
     const struct ledger *l = d->ledger;
-    struct resources less;
 
     if (!g || lane->ahead || lane->waits || g->started)
         return queue_share(l, lane->queue);
     if (g->first_ms && d->now_ms >= g->first_ms + FIRST_LIMIT_MS)
         return (struct share){0, 1};
-    less = *held_past(g);
-    if (g->preempted)
-        resources_add(&less, &g->held);
-    return share_less(l, lane->queue, &less);
+    return share_less(l, lane->queue, held_past(g));
 }
 
 static bool goes_before(const struct lane *a, const struct lane *b)
@@ -328,7 +327,7 @@ static bool place(struct decision *d, struct group *g, int64_t count)
         int64_t length = group_duration_ms(g);
 
         room = ROOM_IN_TIME;
-        l->ends_ms = d->now_ms + length + g->grace_ms;
+        l->ends_ms = d->now_ms + length + TIMES_MS + g->grace_ms;
         if (!length || l->ends_ms > d->lent_until_ms || !place_members(l, g, count, room))
             return false;
     }
@@ -358,11 +357,13 @@ static enum wait_reason try_quota(struct group *g, const struct resources *asks)
 static enum wait_reason wait_for_room(struct decision *d, struct group *g)
 {
     int64_t count = needed(g);
+    bool behind = d->unclaimed, claims;
 
     if (group_required(g) == 0)
         return WAIT_RESOURCES; /* it would merely like more */
-    g->clears = preempt_for(d, g, count);
-    if (!g->clears)
+    claims = preempt_for(d, g, count);
+    g->clears = claims && !behind; /* when the pods have stopped the one before may claim that */
+    if (!claims)
         claim_room(d, g, count);
     return d->first && !g->clears ? WAIT_TURN : WAIT_RESOURCES;
 }
@@ -373,7 +374,7 @@ static enum wait_reason keep_turn(struct decision *d, struct group *g, bool has_
     int64_t count = needed(g);
 
     if (has_quota && place(d, g, count))
-        claim_places(d, g);
+        claim_free_places(d, g);
     else if (has_quota && !claim_ending_room(d, g, count))
         claim_room(d, g, count);
     return WAIT_AGAIN;
@@ -609,6 +610,8 @@ void schedule(struct ledger *l, int64_t now_ms, struct plan *plan)
     l->looked = NULL;
     plan_wake_at(plan, ledger_rouse(l, now_ms));
     ledger_settle(l);
+    if (plan_forgone(&d))
+        ledger_settle(l);
     claims_clear(l);
     begin_telling(&d);
     walk(&d);

@@ -14,6 +14,10 @@
 #include "core/decision.h"
 #include "core/job.h"
 
+#define UNSEEN_MS 2000       /* a queue of a new group may be there, and not seen yet */
+#define VACANT_MS 60000      /* the creator of a group's pods may be restarting */
+#define PAUSE_LIMIT_MS 30000 /* after which the pods of a paused job are deleted */
+
 static const char *const phase_members[] = {"pending", "running", "succeeded", "failed", "unknown"};
 
 /* --- conditions ------------------------------------------------------------------------------- */
@@ -111,7 +115,7 @@ static enum group_phase phase_of(const struct group *g)
 
     if (is_scheduled(g))
         return GROUP_RUNNING;
-    if (g->line_key || g->holding > 0 || g->wanted > 0)
+    if (g->line_key || g->holding > 0 || (g->wanted > 0 && !g->deleting))
         return GROUP_PENDING;
     for (int i = 0; i <= POD_UNKNOWN; i++)
         pods += g->pods[i];
@@ -119,7 +123,7 @@ static enum group_phase phase_of(const struct group *g)
         return GROUP_FINISHED;
     if (g->wanted == 0)
         return GROUP_PAUSED;
-    return pods > 0 ? GROUP_PENDING : GROUP_EMPTY;
+    return pods > 0 && !g->deleting ? GROUP_PENDING : GROUP_EMPTY;
 }
 
 static const char *preempted_words(struct decision *d, const struct group *g)
@@ -151,13 +155,10 @@ static const struct json *queue_object(struct decision *d, const struct queue_en
  * job keeps itself; 0: never, or it is already stopping. */
 static int64_t stop_ms(const struct group *g)
 {
-    int64_t since = group_since_ms(g);
     int64_t limit = g->of_job ? g->queue->max_duration_ms : group_duration_ms(g);
+    bool stops = g->wanted == 0 && g->bound <= g->leaving;
 
-    /* That nothing is wanted may be a user's word; its owner was told once anyway. */
-    bool stops = g->wanted == 0 && (g->bound <= g->leaving || g->overdue_ms == since);
-
-    return since && g->holding > 0 && !g->lapsed && !stops && limit ? since + limit : 0;
+    return g->holding > 0 && !g->lapsed && !stops ? group_stop_ms(g, limit) : 0;
 }
 
 static bool is_overdue(const struct decision *d, const struct group *g)
@@ -189,7 +190,8 @@ static const char *overdue_words(struct decision *d, const struct group *g)
                         json_string(limit, ""), g->queue->name);
 }
 
-/* "Preempted" is stated until it starts again, "ran too long" until it waits again. */
+/* "Preempted" is stated until it starts again, "ran too long" until it waits again; one that was
+ * preempted at the end of its time is about to be paused. */
 static struct standing standing_of(struct decision *d, const struct group *g,
                                    const struct json *object)
 {
@@ -198,18 +200,18 @@ static struct standing standing_of(struct decision *d, const struct group *g,
     if (g->taker)
         s.preempted = condition(d, object, CONDITION_PREEMPTED, true, CONDITION_PREEMPTED,
                                 preempted_words(d, g));
-    else if (s.phase == GROUP_PENDING)
+    else if (s.phase == GROUP_PENDING && g->preempted)
         s.preempted = json_clone(d->arena, object_condition(object, CONDITION_PREEMPTED));
     if (is_overdue(d, g))
         s.overdue = condition(d, object, MAX_DURATION_EXCEEDED, true, overdue_reason(g),
                               overdue_words(d, g));
-    else if (g->wanted == 0 || s.phase > GROUP_RUNNING)
+    else if (g->wanted == 0 || s.phase > GROUP_RUNNING || g->preempted)
         s.overdue = json_clone(d->arena, object_condition(object, MAX_DURATION_EXCEEDED));
     return s;
 }
 
-/* Its pods may have been running already, if somebody deleted its PodGroup: it is not younger than
- * they are, nor than its job says. */
+/* If its PodGroup was deleted, its pods may already have been running: the group is as old as they
+ * are, or as its job says. */
 static void backdate(struct decision *d, const struct group *g, const struct json *object,
                      struct json *scheduled)
 {
@@ -265,12 +267,15 @@ static const char *words_at_rest(struct decision *d, const struct group *g,
     case GROUP_RUNNING:
         break;
     case GROUP_PAUSED:
-        return *overdue ? overdue : "its job is paused";
+        return *overdue    ? overdue
+               : g->of_job ? "its job is paused"
+                           : "it wants no pods: spec.members is 0";
     case GROUP_FINISHED:
         return *overdue ? overdue : "its pods have ended";
     case GROUP_EMPTY:
-        return *overdue
-                   ? overdue
+        return *overdue ? overdue
+               : g->deleting
+                   ? "it is being deleted: no more of its pods are placed"
                    : arena_printf(d->arena, "no pod has joined it: pods join by the label %s: %s",
                                   LABEL_GROUP_NAME, g->name);
     }
@@ -361,8 +366,8 @@ static struct json *outline(struct decision *d, const struct member *m)
     return kept;
 }
 
-/* The members that are being evicted, of which its owner creates new ones: until those are there
- * the group keeps its place in line for them. */
+/* Members being evicted, which its owner will recreate: until they exist the group keeps its place
+ * in line for them. */
 static struct json *awaited(struct decision *d, const struct group *g)
 {
     struct json *list = json_new_array(d->arena);
@@ -370,7 +375,7 @@ static struct json *awaited(struct decision *d, const struct group *g)
     map_for_each (node, &g->by_name) {
         const struct member *m = node->value;
         struct json *last = list ? list->u.list.last : NULL;
-        struct json *pod = m->node ? outline(d, m) : NULL;
+        struct json *pod = m->node || member_is_unplaced(m) ? outline(d, m) : NULL;
 
         if (!pod)
             continue;
@@ -468,7 +473,7 @@ static bool is_to_wait(struct decision *d, struct group *g)
     return !d->tells;
 }
 
-/* That no pod exists yet is no news. */
+/* A missing pod is not worth reporting. */
 static bool is_news(const struct group *g, const struct json *object, const char *reason,
                     const struct standing *s)
 {
@@ -488,7 +493,7 @@ static void plan_group(struct decision *d, struct group *g)
     const char *reason;
 
     g->words = words_with_past(d, g, &s);
-    if (!object || object_is_deleting(object))
+    if (!object)
         return;
     status = group_status(d, g, object, &s);
     if (json_equal(status, json_get(object, "status")) ||
@@ -518,6 +523,9 @@ static void plan_binding(struct decision *d, const struct member *m)
     if (!pod)
         return;
     meta = json_make_object(a, binding, "metadata");
+    if (!m->group->lone)
+        json_set_string(a, json_make_object(a, meta, "annotations"), ANNOTATION_BOUND_QUEUE,
+                        m->group->queue->name);
     if (m->gpus.whole || m->gpus.shared)
         json_set_string(a, json_make_object(a, meta, "annotations"), ANNOTATION_GPUS,
                         gpu_lease_text(a, m->gpus));
@@ -605,8 +613,8 @@ static bool lacks_only_pods(const struct group *g)
     return g->reason == WAIT_MEMBERS || (g->reason == WAIT_AGAIN && g->bound == 0);
 }
 
-/* A job creates missing pods itself, at once; but what a pod was told about a group that is gone is
- * no longer true. */
+/* A job creates missing pods itself, at once; but what was reported to a pod about a group that is
+ * gone is no longer true. */
 static bool is_to_tell(struct decision *d, const struct group *g, const struct member *m)
 {
     if (!lacks_only_pods(g) || !owner_kind(g))
@@ -614,13 +622,14 @@ static bool is_to_tell(struct decision *d, const struct group *g, const struct m
     return !g->exists && object_condition(pod_of(d, m), "PodScheduled");
 }
 
-/* No place is sought for it: it is not one of its group's job, or the group has all it wants. A job
+/* No place is sought for it: it does not belong to its group's job, or the group is complete. A job
  * deletes such pods of its own. */
 static bool is_surplus(const struct group *g, const struct member *m)
 {
     if (m->stray)
         return member_is_live(m) && !m->bound && !m->deleting && m->ours;
-    return g->exists && g->wanted >= 0 && !g->line_key && !g->of_job && member_is_unplaced(m);
+    return member_is_unplaced(m) &&
+           (g->deleting || (g->exists && g->wanted >= 0 && !g->line_key && !g->of_job));
 }
 
 static const char *surplus_words(struct decision *d, const struct group *g, const struct member *m)
@@ -630,6 +639,8 @@ static const char *surplus_words(struct decision *d, const struct group *g, cons
                             "not placed: its label %s names the PodGroup of %s \"%s\", which has "
                             "not created it",
                             LABEL_GROUP_NAME, g->word, g->owner);
+    if (g->deleting)
+        return arena_printf(d->arena, "not placed: the PodGroup \"%s\" is being deleted", g->name);
     return arena_printf(d->arena,
                         "not placed: the PodGroup \"%s\" wants %" PRId64
                         " pod%s (spec.members), and has room for that many",
@@ -668,7 +679,7 @@ static void plan_eviction(struct decision *d, const struct member *m)
 
     if (!pod)
         return;
-    if (owner_kind(m->group))
+    if (owner_kind(m->group) && !m->stray)
         plan_evict(d->plan, pod);
     else
         plan_delete_as_seen(d->plan, &kind_pod, pod, -1); /* it may have ended meanwhile */
@@ -778,20 +789,24 @@ static const struct kind *owner_app(const struct group *g)
     return NULL;
 }
 
-/* It stays overdue, and is decided again, until the watch shows it stopping; one event is
- * enough. */
+/* It stays overdue, and is decided again, until the watch shows it stopping; one event is enough,
+ * and one pause if its PodGroup says that nothing is wanted, which a user may have set. Pods that
+ * no pause can stop, as they are not the job's or no longer, are deleted. */
 static void end_group(struct decision *d, struct group *g)
 {
     const struct kind *k = owner_kind(g), *app = owner_app(g);
-    bool first = g->overdue_ms != group_since_ms(g);
+    bool first = g->overdue_ms != group_since_ms(g), is_late;
 
+    g->ended_ms = first ? d->now_ms : g->ended_ms;
+    is_late = d->now_ms >= g->ended_ms + PAUSE_LIMIT_MS;
     g->overdue_ms = group_since_ms(g);
-    if (k || app) {
+    if ((k || app) && (first || g->wanted != 0))
         plan_pause(d, g, k ? k : app, app, first);
-        return;
-    }
+    if (!is_late)
+        plan_wake_at(d->plan, g->ended_ms + PAUSE_LIMIT_MS);
     for (const struct member *m = g->first; m; m = m->next) {
-        const struct json *pod = m->bound && !m->deleting ? pod_of(d, m) : NULL;
+        bool is_left = !(k || app) || m->stray || is_late;
+        const struct json *pod = m->bound && !m->deleting && is_left ? pod_of(d, m) : NULL;
 
         if (!pod)
             continue;
@@ -808,12 +823,69 @@ static void look_at_overdue(struct decision *d)
         const struct queue_entry *q = node->value;
 
         for (struct group *g = q->max_duration_ms || q->timed ? q->running : NULL; g;
-             g = g->next_running)
+             g = g->next_running) {
             if (is_overdue(d, g))
                 decision_look_at(d, g);
             else if (stop_ms(g))
                 plan_wake_at(d->plan, stop_ms(g));
+        }
     }
+}
+
+/* --- places kept for pods that do not come ---------------------------------------------------- */
+
+static void say_forgone(struct decision *d, const struct group *g, int64_t count, bool room,
+                        bool spent)
+{
+    const struct json *object = d->ledger->find(d->ledger->arg, &kind_pod_group, g->ns, g->name);
+    bool one = count == 1;
+    const char *why = spent ? overdue_words(d, g)
+                      : one ? "for a minute it was not there, and no job creates it"
+                            : "for a minute they were not there, and no job creates them";
+
+    if (!object || count == 0)
+        return;
+    d->plan->whom = g->key;
+    plan_event(d->plan, &kind_pod_group, object, "Warning", room ? "RoomGivenUp" : "PlaceGivenUp",
+               room ? "Room for %" PRId64 " of its pods is for others now: %s"
+                    : "It is no longer in line for %" PRId64 " of its pods: %s",
+               count, why);
+    d->plan->whom = NULL;
+}
+
+/* The pods of a group without a job are not there for a minute, or would have no time left. */
+static bool forgo_places(struct decision *d, struct group *g)
+{
+    bool spent = g->bound == 0 && is_overdue(d, g), room = false;
+    int64_t count = 0, until_ms = d->now_ms;
+
+    for (const struct member *m = g->first; m; m = m->next)
+        if (member_is_vacant(m) && m->vacant_ms && d->now_ms >= m->vacant_ms + VACANT_MS)
+            until_ms = d->now_ms + TIMES_MS; /* those that went together are given up together */
+    for (struct member *m = g->first; m; m = m->next) {
+        bool vacant = member_is_vacant(m);
+
+        if (vacant)
+            m->vacant_ms = m->vacant_ms ? min_i64(m->vacant_ms, d->now_ms) : d->now_ms;
+        if ((vacant && until_ms >= m->vacant_ms + VACANT_MS) || (spent && m->node)) {
+            count++;
+            room = room || m->node;
+            ledger_forgo(d->ledger, m);
+        } else if (vacant) {
+            plan_wake_at(d->plan, m->vacant_ms + VACANT_MS);
+        }
+    }
+    say_forgone(d, g, count, room, spent);
+    return count > 0;
+}
+
+bool plan_forgone(struct decision *d)
+{
+    bool any = false;
+
+    map_for_each (node, &d->ledger->vacant)
+        any = forgo_places(d, node->value) || any;
+    return any;
 }
 
 /* --- everything ------------------------------------------------------------------------------- */
@@ -846,12 +918,17 @@ static bool only_waits(const struct group *g)
     return true;
 }
 
-/* A waiting group's reason is postponed when many were just written. */
+/* A waiting group's reason is postponed when many were just written, or when it may not be
+ * true. */
 static bool is_put_off(struct decision *d, struct group *g)
 {
-    g->told_later = d->ledger->told_waiting >= WAITING_TOLD && only_waits(g);
-    if (g->told_later)
+    bool is_unsure = g->reason == WAIT_NO_QUEUE && d->now_ms - g->created_ms < UNSEEN_MS;
+
+    g->told_later = (is_unsure || d->ledger->told_waiting >= WAITING_TOLD) && only_waits(g);
+    if (g->told_later) {
         ledger_owe(d->ledger, g);
+        d->told_small = d->told_small || d->tells; /* the next turn is a second from now */
+    }
     return g->told_later;
 }
 

@@ -10,6 +10,7 @@
 #include "api/selector.h"
 #include "base/timefmt.h"
 #include "core/decision.h"
+#include "core/job.h"
 
 /* The scarcest is named first. */
 static const enum resource order[] = {RESOURCE_GPU, RESOURCE_GPU_SHARE, RESOURCE_CPU,
@@ -28,8 +29,8 @@ const char *wait_reason_name(enum wait_reason reason)
         [WAIT_NO_NODE] = "NoNodeReady",
         [WAIT_CORDONED] = "NodeCordoned",
         [WAIT_NOT_READY] = "NodeNotReady",
-        [WAIT_NEVER_FITS] = "NeverFits",
-        [WAIT_QUOTA_NEVER] = "QuotaForbids",
+        [WAIT_NEVER_FITS] = JOB_NEVER_FITS,
+        [WAIT_QUOTA_NEVER] = JOB_QUOTA_FORBIDS,
         [WAIT_QUOTA] = "QuotaExceeded",
         [WAIT_RESOURCES] = "InsufficientResources",
         [WAIT_TURN] = "WaitingForTurn",
@@ -661,7 +662,8 @@ static const char *until(struct decision *d, const struct group *g)
     return end ? arena_printf(d->arena, " until %s at the latest", time_format(end, text)) : "";
 }
 
-/* Of what a group without a job holds the part whose pods are not there: nobody may create them. */
+/* The part of what a group without a job holds for pods that do not exist: nothing may ever create
+ * them. */
 static const char *for_absent(struct decision *d, const struct group *g, enum resource which)
 {
     int64_t absent = 0;
@@ -745,7 +747,8 @@ static size_t add_endings(struct ending *list, const struct queue_entry *q, enum
     return len;
 }
 
-/* When the first in line, who named the largest holder, has enough: the others may end before. */
+/* When the first in line has enough, having named the largest holder: the others may end
+ * earlier. */
 static const char *enough(struct decision *d, const struct group *g, enum resource which,
                           int64_t needs, int64_t free)
 {
@@ -770,7 +773,7 @@ static const char *enough(struct decision *d, const struct group *g, enum resour
         if (free < needs)
             continue;
         if (list[i].group == (of->most == g ? of->second : of->most))
-            return ""; /* whose end is told */
+            return ""; /* its end is already mentioned */
         return arena_printf(d->arena, "; %s is free when %s \"%s\" has ended, at %s at the latest",
                             resource_text(d->arena, which, free), list[i].group->word,
                             list[i].group->owner, time_format(list[i].end_ms, text));
@@ -1068,7 +1071,7 @@ static const char *pieces(struct decision *d, const struct group *g, int64_t fit
 
     for (size_t i = 0; i < l->ready_len; i++)
         most = max_i64(most, free_of(&l->ready[i]->total, &l->ready[i]->used, r));
-    if (fit == 0 && most >= resources_get(&one, r)) /* not for that reason alone */
+    if (fit == 0 && most >= resources_get(&one, r)) /* there are other reasons */
         return arena_printf(d->arena, "%s%s", holders(d, g, r), place_in_line(d, g));
     return arena_printf(d->arena, "; %s of %s is free, at most %s on one node%s%s", free_text(d, r),
                         amount(d, &l->total, r), resource_number(d->arena, r, most),

@@ -32,13 +32,28 @@ bool door_runs(const struct door *d, const struct node_pod *pod)
     return is;
 }
 
+const char *door_uid(const struct door *d, struct arena *a, const struct node_pod *pod,
+                     const char *container)
+{
+    const char *own = pod_late_uid(a, pod->uid, container);
+
+    return own && pod_folder_is_of(a, d->pod_root, own, pod->ns, pod->name)
+               ? own
+               : arena_strdup(a, pod->uid);
+}
+
 int door_check_runs(const struct door *d, const struct node_pod *pod, const char *container,
                     struct err *err)
 {
-    if (!door_runs(d, pod))
-        return err_set(err, ERR_BAD_REQUEST, "container \"%s\" has not been started yet",
-                       container);
-    return exec_check(d->pod_root, pod->uid, container, err);
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    const char *uid = door_uid(d, &a, pod, container);
+    int rc = uid && door_runs(d, &(struct node_pod){pod->ns, pod->name, uid})
+                 ? exec_check(d->pod_root, uid, container, err)
+                 : err_set(err, ERR_BAD_REQUEST, "container \"%s\" has not been started yet",
+                           container);
+
+    arena_release(&a);
+    return rc;
 }
 
 char *door_kept_folder(const struct door *d, const struct node_pod *pod)
@@ -108,8 +123,14 @@ int door_open_log(struct node *n, const struct node_pod *pod, const char *contai
 {
     struct door *d = door_of(n);
     int rc = o->search.wanted ? log_search_check(&d->searches, &o->search, err) : 0;
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    const char *uid = door_uid(d, &a, pod, container);
+    bool late = uid && strcmp(uid, pod->uid) != 0;
 
-    if (rc < 0)
+    if (rc == 0 && late)
+        rc = open_this_log(d, &(struct node_pod){pod->ns, pod->name, uid}, container, o, ret, err);
+    arena_release(&a);
+    if (rc < 0 || late)
         return rc;
     if (o->attempt != NODE_ANY_ATTEMPT)
         return open_earlier_log(d, pod, container, o, ret, err);

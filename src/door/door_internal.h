@@ -26,6 +26,10 @@ bool door_runs(const struct door *d, const struct node_pod *pod);
 /* The error says what the container does instead of running. */
 int door_check_runs(const struct door *d, const struct node_pod *pod, const char *container,
                     struct err *err) must_check;
+/* The folder a container is in: the pod's, or an ephemeral container's own (agent/ephemeral.h).
+ * NULL when out of memory. */
+const char *door_uid(const struct door *d, struct arena *a, const struct node_pod *pod,
+                     const char *container);
 /* The folder with the remains of pods of that name, to be freed; NULL: invalid name, or out of
  * memory. */
 char *door_kept_folder(const struct door *d, const struct node_pod *pod);

@@ -11,13 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "door/door_internal.h"
 #include "door/remote_stdio.h"
 
 #define INPUT_LIMIT_BYTES (1024u * 1024u) /* many times one read of the connection */
 #define OUTPUT_READ_BYTES (64u * 1024u)
-#define RESIZE_LIMIT_BYTES 256u
 #define REQUEST_LIMIT_BYTES (256u * 1024u)
 /* kubectl sends the terminal's size at once, but only after the upgrade. */
 #define SIZE_WAIT_MS 200
@@ -231,22 +229,12 @@ static void pump_input(struct exec_session *s)
     mux_pause(s->remote.mux, s->input.len > 0 ? MUX_PAUSED : MUX_READING);
 }
 
-/* {"Width":100,"Height":40}, repeated, with or without newlines in between, as in a kubelet. May
- * arrive in pieces. */
 static void take_sizes(struct exec_session *s)
 {
-    const char *end;
+    unsigned columns, rows;
 
-    while (s->resize.len > 0 && (end = memchr(s->resize.data, '}', s->resize.len)) != NULL) {
-        struct arena a = ARENA_INIT(65536);
-        size_t len = (size_t)(end - s->resize.data) + 1;
-        const struct json *v = json_parse(&a, s->resize.data, len, NULL);
-
-        exec_resize(s->exec, (unsigned)json_get_int(v, "Width", 0),
-                    (unsigned)json_get_int(v, "Height", 0));
-        arena_release(&a);
-        buf_consume(&s->resize, len);
-    }
+    while (remote_stdio_next_size(&s->resize, &columns, &rows))
+        exec_resize(s->exec, columns, rows);
 }
 
 static void begin(struct exec_session *s);
@@ -262,9 +250,7 @@ static void data(struct remote_stdio *r, enum remote_stdio_role role, const char
         else
             mux_pause(r->mux, MUX_PAUSED);
     } else if (role == REMOTE_RESIZE) {
-        buf_add(&s->resize, bytes, len);
-        if (s->resize.failed)
-            buf_clear(&s->resize);
+        remote_stdio_add_size(&s->resize, bytes, len);
         if (s->exec)
             take_sizes(s);
         else if (s->timer)
@@ -358,7 +344,7 @@ static bool keep(struct exec_session *s, const struct node_pod *pod, const struc
     s->command = *c;
     s->command.argv = argv;
     s->command.container = arena_strdup(&s->arena, c->container);
-    s->pod_uid = arena_strdup(&s->arena, pod->uid);
+    s->pod_uid = arena_strdup(&s->arena, door_uid(s->door, &s->arena, pod, c->container));
     return !arena_failed(&s->arena);
 }
 
@@ -381,7 +367,7 @@ int door_exec(struct node *n, const struct node_pod *pod, const struct node_comm
     s->door = d;
     arena_init(&s->arena, REQUEST_LIMIT_BYTES);
     buf_init(&s->input, INPUT_LIMIT_BYTES);
-    buf_init(&s->resize, RESIZE_LIMIT_BYTES);
+    buf_init(&s->resize, REMOTE_SIZES_LIMIT_BYTES);
     remote_stdio_init(&s->remote, d->loop, c, &exec_ops);
     if (!keep(s, pod, c)) {
         free_exec(&s->remote);

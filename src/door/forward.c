@@ -3,8 +3,8 @@
  * errors, and one connection of ours to the port, on which a process of that pod must listen
  * (runtime/pod_dial.h).
  *
- * Over WebSocket channels the ports are in the request, each with one connection, and its channels
- * are numbered from 0: one is added to them here, as a stream 0 is none.
+ * Over WebSocket channels the ports are in the request, one connection each. Channels are numbered
+ * from 0, but stream 0 means none here, so one is added to their numbers.
  *
  * Streams have no flow control of their own: one that does not take its data blocks the others.
  */
@@ -47,7 +47,7 @@ struct forward {
     struct node_session session;
     struct door *door;
     struct mux *mux;
-    uint32_t first; /* what a stream's number here has more than the mux's */
+    uint32_t first; /* offset between stream numbers here and in the mux */
     char *ns, *name, *uid;
     struct node_ports ports;
     struct pair *pairs;

@@ -174,6 +174,31 @@ static void finish(struct remote_stdio *r, const struct json *status)
     mux_finish(r->mux);
 }
 
+void remote_stdio_add_size(struct buf *sizes, const char *data, size_t len)
+{
+    buf_add(sizes, data, len);
+    if (sizes->failed)
+        buf_clear(sizes);
+}
+
+bool remote_stdio_next_size(struct buf *sizes, unsigned *columns, unsigned *rows)
+{
+    const char *end = sizes->len > 0 ? memchr(sizes->data, '}', sizes->len) : NULL;
+    struct arena a = ARENA_INIT(65536);
+    const struct json *v;
+    size_t len;
+
+    if (!end)
+        return false;
+    len = (size_t)(end - sizes->data) + 1;
+    v = json_parse(&a, sizes->data, len, NULL);
+    *columns = (unsigned)json_get_int(v, "Width", 0);
+    *rows = (unsigned)json_get_int(v, "Height", 0);
+    arena_release(&a);
+    buf_consume(sizes, len);
+    return true;
+}
+
 void remote_stdio_finish(struct remote_stdio *r, int exit_code)
 {
     struct arena a = ARENA_INIT(STATUS_LIMIT_BYTES);

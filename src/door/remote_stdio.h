@@ -45,6 +45,12 @@ void remote_stdio_release(struct remote_stdio *r); /* for ops->free */
 bool remote_stdio_has_room(const struct remote_stdio *r);
 void remote_stdio_send(struct remote_stdio *r, enum remote_stdio_role role, const void *data,
                        size_t len);
+/* Sizes of the client's terminal, {"Width":100,"Height":40}, repeated, with or without newlines in
+ * between, as in a kubelet. They may arrive in pieces. */
+#define REMOTE_SIZES_LIMIT_BYTES 256u
+void remote_stdio_add_size(struct buf *sizes, const char *data, size_t len);
+bool remote_stdio_next_size(struct buf *sizes, unsigned *columns, unsigned *rows);
+
 /* Sends the result and ends. exit_code 0 is success. */
 void remote_stdio_finish(struct remote_stdio *r, int exit_code);
 void remote_stdio_fail(struct remote_stdio *r, const struct err *err);

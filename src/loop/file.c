@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,4 +163,38 @@ int file_make_dirs(const char *path, mode_t mode)
         r = make_dir(copy, mode);
     free(copy);
     return r;
+}
+
+/* --- removal --- */
+
+#define TREE_DESCRIPTORS 16
+
+static int open_folder(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)at;
+    if ((type != FTW_D && type != FTW_DNR) || (st->st_mode & S_IRWXU) == S_IRWXU)
+        return 0;
+    if (chmod(path, 0700) == 0 && type == FTW_DNR)
+        (void)nftw(path, open_folder, TREE_DESCRIPTORS, FTW_PHYS | FTW_MOUNT);
+    return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return remove(path) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+int file_remove_tree(const char *path)
+{
+    if (nftw(path, remove_entry, TREE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0 ||
+        errno == ENOENT)
+        return 0;
+    (void)nftw(path, open_folder, TREE_DESCRIPTORS, FTW_PHYS | FTW_MOUNT);
+    if (nftw(path, remove_entry, TREE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0 ||
+        errno == ENOENT)
+        return 0;
+    return -errno;
 }

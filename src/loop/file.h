@@ -20,5 +20,8 @@ void file_close(int *fd);
 /* mkdir -p: creates parents too, with the same mode; an existing folder is left unchanged. -ENOTDIR
  * when something else is there. */
 int file_make_dirs(const char *path, mode_t mode) must_check;
+/* rm -rf of our own files: folders without permissions are opened first. Stays on one file system;
+ * 0 when there is nothing. */
+int file_remove_tree(const char *path);
 
 #endif

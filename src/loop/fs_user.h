@@ -1,7 +1,7 @@
 /*
  * fs_user.h - lets the calling thread use files, and open sockets, with another user's rights: what
- * root does for a user must not reach further than that user. Only root can change; for anybody
- * else these functions do nothing.
+ * root does on behalf of a user must not exceed that user's rights. Only root can switch; for other
+ * users these functions do nothing.
  */
 #ifndef MUSTER_LOOP_FS_USER_H
 #define MUSTER_LOOP_FS_USER_H

@@ -254,6 +254,106 @@ int certificate_make_client(const struct key_pair *authority, const char *user, 
     return make(authority, &of, now_s, ret_key, ret_certificate, err);
 }
 
+/* --- requests of clients --- */
+
+#define REQUEST_LEAD_S 300 /* valid from so much earlier: clocks differ */
+
+static int read_request(const char *pem, gnutls_x509_crq_t *ret)
+{
+    gnutls_datum_t text = datum_of(pem);
+    int r = gnutls_x509_crq_init(ret);
+
+    if (r == 0)
+        r = gnutls_x509_crq_import(*ret, &text, GNUTLS_X509_FMT_PEM);
+    return r == 0 ? gnutls_x509_crq_verify(*ret, 0) : r;
+}
+
+/* A name that holds a NUL, or is too long, is none. */
+static bool read_subject_part(gnutls_x509_crq_t q, const char *oid, unsigned index,
+                              char out[CERTIFICATE_NAME_SIZE])
+{
+    size_t size = CERTIFICATE_NAME_SIZE;
+
+    return gnutls_x509_crq_get_dn_by_oid(q, oid, index, 0, out, &size) == 0 && *out &&
+           strlen(out) == size;
+}
+
+int certificate_request_read(const char *pem, struct certificate_subject *ret, struct err *err)
+{
+    gnutls_x509_crq_t q = NULL;
+    int r = read_request(pem, &q);
+    size_t n = 0;
+
+    if (r < 0)
+        (void)err_set(err, ERR_INVALID, "not a request for a certificate: %s", gnutls_strerror(r));
+    else if (!read_subject_part(q, GNUTLS_OID_X520_COMMON_NAME, 0, ret->user))
+        r = err_set(err, ERR_INVALID, "its subject has no common name, which is the user");
+    while (r == 0 && n < CERTIFICATE_GROUPS_LIMIT &&
+           read_subject_part(q, GNUTLS_OID_X520_ORGANIZATION_NAME, (unsigned)n, ret->groups[n]))
+        n++;
+    ret->groups_len = n;
+    gnutls_x509_crq_deinit(q);
+    return r < 0 ? err_errno(ERR_INVALID) : 0;
+}
+
+static int describe_request(gnutls_x509_crt_t c, gnutls_x509_crq_t q, gnutls_x509_crt_t signer,
+                            gnutls_x509_privkey_t key, int64_t now_s, int64_t seconds)
+{
+    int64_t end_s = min_i64(now_s + seconds, (int64_t)gnutls_x509_crt_get_expiration_time(signer));
+    unsigned char serial[SERIAL_BYTES], id[KEY_ID_BYTES];
+    size_t id_len = sizeof(id);
+    int r = gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof(serial));
+
+    serial[0] &= 0x7f;
+    if (r == 0)
+        r = gnutls_x509_crt_set_crq(c, q);
+    if (r == 0)
+        r = gnutls_x509_crt_set_version(c, 3);
+    if (r == 0)
+        r = gnutls_x509_crt_set_serial(c, serial, sizeof(serial));
+    if (r == 0)
+        r = gnutls_x509_crt_set_activation_time(c, (time_t)(now_s - REQUEST_LEAD_S));
+    if (r == 0)
+        r = gnutls_x509_crt_set_expiration_time(c, (time_t)end_s);
+    if (r == 0)
+        r = gnutls_x509_crt_set_basic_constraints(c, 0, -1);
+    if (r == 0)
+        r = gnutls_x509_crt_set_key_usage(c, GNUTLS_KEY_DIGITAL_SIGNATURE |
+                                                 GNUTLS_KEY_KEY_ENCIPHERMENT);
+    if (r == 0)
+        r = gnutls_x509_crt_set_key_purpose_oid(c, GNUTLS_KP_TLS_WWW_CLIENT, 0);
+    if (r == 0)
+        r = gnutls_x509_crt_get_subject_key_id(signer, id, &id_len, NULL);
+    if (r == 0)
+        r = gnutls_x509_crt_set_authority_key_id(c, id, id_len);
+    return r == 0 ? gnutls_x509_crt_sign2(c, signer, key, GNUTLS_DIG_SHA256, 0) : r;
+}
+
+int certificate_request_sign(const struct key_pair *authority, const char *pem, int64_t now_s,
+                             int64_t seconds, struct buf *ret_certificate, struct err *err)
+{
+    gnutls_x509_privkey_t key = NULL;
+    gnutls_x509_crt_t signer = NULL, c = NULL;
+    gnutls_x509_crq_t q = NULL;
+    int r = read_request(pem, &q);
+
+    if (r == 0)
+        r = read_key(authority->key, &key);
+    if (r == 0)
+        r = read_certificate(authority->certificate, &signer);
+    if (r == 0)
+        r = gnutls_x509_crt_init(&c);
+    if (r == 0)
+        r = describe_request(c, q, signer, key, now_s, seconds);
+    if (r == 0)
+        r = write_certificate(c, ret_certificate);
+    gnutls_x509_crt_deinit(c);
+    gnutls_x509_crt_deinit(signer);
+    gnutls_x509_crq_deinit(q);
+    gnutls_x509_privkey_deinit(key);
+    return r < 0 ? failed(err, "sign a certificate", r) : 0;
+}
+
 /* --- ssh --- */
 
 #define SSH_KEY_TYPE "ecdsa-sha2-nistp256"

@@ -32,6 +32,23 @@ int certificate_make_client(const struct key_pair *authority, const char *user, 
                             int64_t now_s, struct buf *ret_key, struct buf *ret_certificate,
                             struct err *err) must_check;
 
+/* The subject of a request for a certificate (PKCS #10). */
+#define CERTIFICATE_NAME_SIZE 256
+#define CERTIFICATE_GROUPS_LIMIT 16u
+struct certificate_subject {
+    char user[CERTIFICATE_NAME_SIZE];
+    char groups[CERTIFICATE_GROUPS_LIMIT][CERTIFICATE_NAME_SIZE];
+    size_t groups_len;
+};
+/* ERR_INVALID when it is none, or not signed with its own key, or its subject names no user. */
+int certificate_request_read(const char *pem, struct certificate_subject *ret,
+                             struct err *err) must_check;
+/* A client's certificate for the request's subject and key; whatever else it asks for is left out.
+ */
+int certificate_request_sign(const struct key_pair *authority, const char *pem, int64_t now_s,
+                             int64_t seconds, struct buf *ret_certificate,
+                             struct err *err) must_check;
+
 /* A key pair for ssh: PEM, and a line for authorized_keys. */
 int ssh_key_make(struct buf *ret_key, struct buf *ret_public, struct err *err) must_check;
 

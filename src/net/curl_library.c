@@ -42,7 +42,7 @@ const struct curl_library *curl_library_load_file(const char *file, struct err *
 
     if (loaded && strcmp(file, LIBRARY_FILE) == 0)
         return &library;
-    handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
     if (!handle) {
         err_set(err, ERR_UNAVAILABLE, "HTTP needs libcurl, which cannot be loaded: %s", dlerror());
         err_hint(err, "install the Debian package " LIBRARY_PACKAGE);

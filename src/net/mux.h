@@ -13,7 +13,7 @@
 #include "port/mux_kind.h"
 
 #define MUX_READ_BYTES (64u * 1024u)           /* read from the socket at once */
-#define MUX_ROOM_BYTES (256u * 1024u)          /* unsent: more is not asked for */
+#define MUX_ROOM_BYTES (256u * 1024u)          /* unsent: beyond it no more is requested */
 #define MUX_OUTPUT_LIMIT_BYTES (1024u * 1024u) /* ... and then the connection is given up */
 #define MUX_TEXT_LIMIT_BYTES (64u * 1024u)     /* an incoming message */
 #define MUX_TEXT_OUTPUT_LIMIT_BYTES (16u * 1024u * 1024u) /* as MUX_OUTPUT_LIMIT_BYTES */

@@ -1,6 +1,6 @@
 /*
  * peer_user.h - the user of the process at the other end of a loopback connection, as the kernel
- * knows it of that socket (by sock_diag if available, else /proc/net/tcp).
+ * reports it for that socket (by sock_diag if available, else /proc/net/tcp).
  */
 #ifndef MUSTER_NET_PEER_USER_H
 #define MUSTER_NET_PEER_USER_H

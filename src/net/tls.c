@@ -48,11 +48,16 @@ struct credentials {
 
 #define NAME_SIZE 256
 
-struct tls_peer {
-    atomic_uint references;
-    atomic_bool known; /* the members below are written before it is set, and never after */
+struct identity {
     char user[NAME_SIZE], names[TLS_GROUPS_LIMIT][NAME_SIZE];
     const char *groups[TLS_GROUPS_LIMIT + 1];
+    int64_t until_s;
+};
+
+/* Small: every connection has one, and few have a certificate. */
+struct tls_peer {
+    atomic_uint references;
+    _Atomic(struct identity *) identity; /* complete once it is set, and never changed */
 };
 
 struct link {
@@ -167,18 +172,27 @@ struct tls_peer *tls_peer_new(void)
 
 void tls_peer_unref(struct tls_peer *p)
 {
-    if (p && atomic_fetch_sub(&p->references, 1) == 1)
-        free(p);
+    if (!p || atomic_fetch_sub(&p->references, 1) != 1)
+        return;
+    free(atomic_load(&p->identity));
+    free(p);
 }
 
 const char *tls_peer_user(const struct tls_peer *p)
 {
-    return p && atomic_load(&p->known) ? p->user : NULL;
+    const struct identity *is = p ? atomic_load(&p->identity) : NULL;
+
+    return is ? is->user : NULL;
 }
 
 const char *const *tls_peer_groups(const struct tls_peer *p)
 {
-    return p->groups;
+    return atomic_load(&p->identity)->groups;
+}
+
+int64_t tls_peer_until(const struct tls_peer *p)
+{
+    return atomic_load(&p->identity)->until_s;
 }
 
 static bool read_name(gnutls_x509_crt_t c, const char *oid, unsigned index, char out[NAME_SIZE])
@@ -194,7 +208,7 @@ static void identify(struct link *k)
 {
     gnutls_typed_vdata_st client = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
                                     .data = (unsigned char *)GNUTLS_KP_TLS_WWW_CLIENT};
-    struct tls_peer *p = k->peer;
+    struct identity *is;
     unsigned count = 0, status;
     const gnutls_datum_t *chain = gnutls_certificate_get_peers(k->session, &count);
     gnutls_x509_crt_t c;
@@ -204,15 +218,18 @@ static void identify(struct link *k)
         gnutls_certificate_verify_peers(k->session, &client, 1, &status) < 0 || status != 0 ||
         gnutls_x509_crt_init(&c) < 0)
         return;
-    if (gnutls_x509_crt_import(c, &chain[0], GNUTLS_X509_FMT_DER) == 0 &&
-        read_name(c, GNUTLS_OID_X520_COMMON_NAME, 0, p->user)) {
+    is = calloc(1, sizeof(*is));
+    if (is && gnutls_x509_crt_import(c, &chain[0], GNUTLS_X509_FMT_DER) == 0 &&
+        read_name(c, GNUTLS_OID_X520_COMMON_NAME, 0, is->user)) {
         while (n < TLS_GROUPS_LIMIT &&
-               read_name(c, GNUTLS_OID_X520_ORGANIZATION_NAME, (unsigned)n, p->names[n])) {
-            p->groups[n] = p->names[n];
+               read_name(c, GNUTLS_OID_X520_ORGANIZATION_NAME, (unsigned)n, is->names[n])) {
+            is->groups[n] = is->names[n];
             n++;
         }
-        atomic_store(&p->known, true);
+        is->until_s = (int64_t)gnutls_x509_crt_get_expiration_time(c);
+        is = atomic_exchange(&k->peer->identity, is);
     }
+    free(is);
     gnutls_x509_crt_deinit(c);
 }
 

@@ -35,6 +35,7 @@ void tls_peer_unref(struct tls_peer *p); /* NULL-safe */
 /* Its common name, once its first byte was decrypted; NULL: no valid certificate. */
 const char *tls_peer_user(const struct tls_peer *p);
 const char *const *tls_peer_groups(const struct tls_peer *p); /* organisations; NULL-terminated */
+int64_t tls_peer_until(const struct tls_peer *p); /* when its certificate expires, in seconds */
 
 /* Copies the options. NULL when out of memory. */
 struct tls *tls_new(const struct tls_options *options) must_check;

@@ -8,7 +8,7 @@
 #include "loop/loop.h"
 #include "net/dial.h"
 
-#define WS_CLIENT_ROOM_BYTES (256u * 1024u) /* unsent: more is not asked for */
+#define WS_CLIENT_ROOM_BYTES (256u * 1024u) /* unsent; beyond it no more is requested */
 
 struct ws_client;
 

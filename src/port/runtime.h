@@ -27,6 +27,7 @@ struct container_state {
                            "CrashLoopBackOff" */
     const char *message;
     int64_t restart_count;
+    const char *image_id;               /* as in container_start */
     const struct container_state *last; /* how it ended before its last restart, or NULL */
 };
 
@@ -41,6 +42,9 @@ struct pod_note {
 
 struct pod_run {
     const char *ns, *name, *uid;
+    /* Ephemeral containers: each has a run of its own (agent/ephemeral.h). */
+    const struct container_state *late;
+    size_t late_len;
     const char *owner; /* as in pod_start */
     int64_t attempt;
     const struct pod_note *notes;
@@ -121,6 +125,9 @@ struct probe_start {
 struct container_start {
     const char *name;
     bool init;
+    bool stdin_open, stdin_once, tty; /* see runtime/console.h */
+    /* Not 0: the program is in the namespaces of this one (exec.h) instead of its own. */
+    int64_t join_pid, join_ticks;
     bool message_from_log_on_error; /* without a message, use the end of its log */
     const char *message_path;       /* where the program writes why it ended */
     const char *message_file;       /* the machine's file behind that path, or NULL */
@@ -132,8 +139,13 @@ struct container_start {
     const struct container_mount *mounts;
     size_t mounts_len;
     const char *scratch; /* an empty folder to build the mounts in; NULL: no mounts */
+    /* The folder of an unpacked image (runtime/image_store.h), whose files are its root; NULL: the
+     * machine's are. What it changes in them is kept in the folder layer until its next start. */
+    const char *image, *layer;
+    const char *image_id; /* its name and digest, for the pod's status; NULL without an image */
     struct container_identity identity;
     struct container_rights rights;
+    const char *gpus;   /* numbers of the GPUs whose devices it sees, like "0,2"; NULL: all */
     const char *hidden; /* a folder hidden from it, which is reason enough to contain it; or NULL */
     const char *const *argv; /* NULL-terminated, at least one */
     const char *const *env;  /* "NAME=value", NULL-terminated; the complete environment */
@@ -148,6 +160,7 @@ enum pod_restart { POD_RESTART_NEVER, POD_RESTART_ON_FAILURE, POD_RESTART_ALWAYS
 
 struct pod_start {
     const char *ns, *name, *uid;
+    int64_t revision;  /* of the API's pod; 0: unknown */
     const char *owner; /* UID of the object its logs are accounted to, or NULL */
     int64_t attempt;   /* the owner's own count of its pods of this name; -1: none */
     enum pod_restart restart;

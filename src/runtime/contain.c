@@ -382,7 +382,24 @@ static bool is_wanted(const char *name, bool *ret_has_devices)
     return false;
 }
 
-static int fill_dev(int from, int to)
+/* Whether it is the device of a GPU other than those in the list of numbers; NULL: none is. */
+static bool is_other_gpu(const char *name, const char *gpus)
+{
+    const char *number = name + strlen("nvidia");
+    size_t n;
+
+    if (!gpus || strncmp(name, "nvidia", strlen("nvidia")) != 0 || !*number ||
+        number[strspn(number, "0123456789")])
+        return false;
+    for (; *gpus; gpus += n + (gpus[n] == ',')) {
+        n = strcspn(gpus, ",");
+        if (strlen(number) == n && memcmp(gpus, number, n) == 0)
+            return false;
+    }
+    return true;
+}
+
+static int fill_dev(int from, int to, const char *gpus)
 {
     int fd = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = fd < 0 ? -errno : 0;
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -394,7 +411,7 @@ static int fill_dev(int from, int to)
         file_close(&fd);
     }
     while (d && rc == 0 && (e = readdir(d)) != NULL)
-        if (is_wanted(e->d_name, &has_devices))
+        if (is_wanted(e->d_name, &has_devices) && !is_other_gpu(e->d_name, gpus))
             rc = mount_copy_entry(from, to, e->d_name, has_devices ? MOUNT_ATTR_NODEV : 0);
     if (d)
         (void)closedir(d);
@@ -411,7 +428,7 @@ static int forbid_devices(void)
 }
 
 /* Returns its descriptor. */
-static int own_dev(void)
+static int own_dev(const char *gpus)
 {
     int machine = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
     int own = machine < 0 ? -errno : mount_memory_new(0755);
@@ -420,7 +437,7 @@ static int own_dev(void)
     if (rc == 0)
         rc = mount_change(own, MOUNT_ALONE, 0, MOUNT_ATTR_NODEV);
     if (rc == 0)
-        rc = fill_dev(machine, own);
+        rc = fill_dev(machine, own, gpus);
     /* A bind mount would not find its terminals. If the node cannot be created, devpts has its
      * own. */
     if (rc == 0 && mknodat(own, "ptmx", S_IFCHR | 0666, makedev(5, 2)) != 0)
@@ -433,7 +450,14 @@ static int own_dev(void)
     return rc == 0 ? own : rc;
 }
 
-int contain_kernel(struct err *err)
+int contain_devices(const char *gpus, struct err *err)
+{
+    int dev = own_dev(gpus);
+
+    return dev >= 0 ? dev : err_set(err, ERR_INTERNAL, "cannot make a /dev: %s", strerror(-dev));
+}
+
+int contain_kernel(const char *gpus, struct err *err)
 {
     struct mount_table t;
     int rc = table_read(&t), dev = -1;
@@ -444,7 +468,7 @@ int contain_kernel(struct err *err)
     if (rc == 0)
         rc = forbid_devices();
     if (rc == 0)
-        rc = dev = own_dev();
+        rc = dev = own_dev(gpus);
     if (rc >= 0)
         rc = treat_paths();
     if (rc == 0)

@@ -303,7 +303,7 @@ bool cri_writer_make_room(struct cri_writer *w, const struct cri_state *from, st
 void cri_writer_cut(const struct cri_writer *w, const struct cri_state *state)
 {
     if (w->fd >= 0 && ftruncate(w->fd, state->size) != 0)
-        return; /* what is behind stays: older lines */
+        return; /* the rest of the file has older lines */
 }
 
 bool cri_parse(const char *line, size_t len, struct cri_entry *ret)

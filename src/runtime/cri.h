@@ -3,11 +3,11 @@
  *
  *   2026-11-15T08:00:00.123456789Z stdout F text\n
  *
- * F ends the program's line, P is a part of one that goes on in the next entry of the same stream.
- * Our stamps always have nine digits, so every header is CRI_HEADER_LEN bytes.
+ * F ends the program's line, P is a part of a line that continues in the next entry of the same
+ * stream. Our stamps always have nine digits, so every header is CRI_HEADER_LEN bytes.
  *
- * A container's log is a row of files, NAME.RUN.SEGMENT.log: RUN counts the container's restarts,
- * SEGMENT grows when a file is full, and the oldest go when there are too many.
+ * A container's log is a sequence of files, NAME.RUN.SEGMENT.log: RUN counts the container's
+ * restarts, SEGMENT grows when a file is full, and the oldest go when there are too many.
  */
 #ifndef MUSTER_RUNTIME_CRI_H
 #define MUSTER_RUNTIME_CRI_H
@@ -33,9 +33,8 @@ struct cri_limits {
 struct cri_state {
     uint32_t segment;
     int64_t size;        /* of the segment */
-    uint64_t lost_bytes; /* the program's, which could not be written: a full disk never blocks the
-                          * program */
-    uint64_t told_bytes; /* of these; if more are missing an entry will say so */
+    uint64_t lost_bytes; /* of output that could not be written: a full disk blocks no program */
+    uint64_t told_bytes; /* already reported in the log; an entry will report the rest */
     struct {
         uint32_t len;
         char text[CRI_LINE_BYTES];
@@ -69,9 +68,9 @@ void cri_writer_feed(struct cri_writer *w, const struct cri_state *from, struct 
 /* The streams have ended: what they left unfinished becomes lines. */
 void cri_writer_end(struct cri_writer *w, const struct cri_state *from, struct cri_state *to,
                     int64_t sec, int64_t nsec);
-/* On a full disk: gives up as many of the last entries as a mark takes the place of. Writes
- * nothing: *to is to become valid before the mark is written over them, and what is then left
- * behind it cut off. False: there are none. */
+/* On a full disk: gives up as many of the last entries as the mark needs room for. Writes nothing
+ * itself: *to must become valid before the mark overwrites them and the rest of the file is cut
+ * off. False: there are none. */
 bool cri_writer_make_room(struct cri_writer *w, const struct cri_state *from, struct cri_state *to);
 void cri_writer_cut(const struct cri_writer *w, const struct cri_state *state);
 int cri_writer_sync(struct cri_writer *w) must_check;

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +19,11 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/cgroup.h"
+#include "runtime/join.h"
 #include "runtime/launch.h"
 #include "runtime/podfolder.h"
 #include "runtime/proc.h"
@@ -133,49 +132,6 @@ static int read_pod(struct helper *h, struct err *err)
 
 /* --- becoming part of the pod ---------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    int flag;
-} namespaces[] = {
-    {"user", CLONE_NEWUSER}, {"mnt", CLONE_NEWNS},  {"uts", CLONE_NEWUTS},
-    {"ipc", CLONE_NEWIPC},   {"net", CLONE_NEWNET}, {"cgroup", CLONE_NEWCGROUP},
-};
-
-/* A process cannot join its own namespace again, so only different ones are joined. */
-static bool is_other_namespace(pid_t pid, const char *name)
-{
-    char theirs_path[64], ours_path[64];
-    struct stat theirs, ours;
-
-    (void)snprintf(theirs_path, sizeof(theirs_path), "/proc/%d/ns/%s", (int)pid, name);
-    (void)snprintf(ours_path, sizeof(ours_path), "/proc/self/ns/%s", name);
-    return stat(theirs_path, &theirs) == 0 && stat(ours_path, &ours) == 0 &&
-           (theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev);
-}
-
-/* Checks, after /proc was read by the program's pid, that the pid was still its own. */
-static int check_number(struct err *err)
-{
-    if (pidfd_send_signal(EXEC_HELPER_PROGRAM, 0, NULL, 0) == 0 || errno == EPERM)
-        return 0;
-    return err_set(err, ERR_INTERNAL, "the container's program has ended");
-}
-
-static int join_namespaces(const struct helper *h, struct err *err)
-{
-    int flags = 0;
-
-    for (size_t i = 0; i < ELEMS(namespaces); i++)
-        if (is_other_namespace(h->program, namespaces[i].name))
-            flags |= namespaces[i].flag;
-    if (check_number(err) != 0)
-        return -ESRCH;
-    if (flags != 0 && setns(EXEC_HELPER_PROGRAM, flags) != 0)
-        return err_set(err, ERR_INTERNAL, "cannot join the container's namespaces: %s",
-                       strerror(errno));
-    return 0;
-}
-
 /* The terminal is already open; if its owner cannot be changed, only reopening it by name fails. */
 static void give_terminal(const struct helper *h)
 {
@@ -199,7 +155,7 @@ static int prepare(struct helper *h, struct err *err)
     if (rc == 0)
         rc = make_command(h, err);
     if (rc == 0)
-        rc = join_namespaces(h, err);
+        rc = join_namespaces(EXEC_HELPER_PROGRAM, h->program, err);
     if (rc < 0)
         return rc;
     if (chdir(launch_first_folder(&h->command)) != 0)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/cgroup.h"
+#include "runtime/join.h"
 #include "runtime/oom.h"
 #include "runtime/rights.h"
 #include "runtime/rootfs.h"
@@ -139,9 +140,23 @@ static void give_output(const struct plan *p)
     struct stat st;
 
     for (size_t i = 0; p->c->identity.wanted && i < ELEMS(fds); i++)
-        if (fstat(fds[i], &st) == 0 && S_ISFIFO(st.st_mode) &&
+        if (fstat(fds[i], &st) == 0 && (S_ISFIFO(st.st_mode) || p->terminal == LAUNCH_TERMINAL) &&
             fchown(fds[i], p->c->identity.uid, p->c->identity.gid) != 0)
             errno = 0; /* not permitted; it is already open */
+}
+
+static int enter_view(const struct plan *p, struct err *err)
+{
+    int rc;
+
+    if (!p->enter_rootfs)
+        return 0;
+    if (!p->c->join_pid)
+        return rootfs_enter(p->c, err);
+    rc = join_program((pid_t)p->c->join_pid, p->c->join_ticks, err);
+    if (rc == 0 && chdir(launch_first_folder(p->c)) != 0)
+        errno = 0; /* retried and reported as the user */
+    return rc;
 }
 
 static void become_contained(const struct plan *p)
@@ -150,7 +165,7 @@ static void become_contained(const struct plan *p)
     struct err err = ERR_INIT;
 
     give_output(p);
-    if ((!p->enter_rootfs || rootfs_enter(p->c, &err) == 0) && rights_take(p->c, &err) == 0)
+    if (enter_view(p, &err) == 0 && rights_take(p->c, &err) == 0)
         return;
     (void)snprintf(f.text, sizeof(f.text), "%s", err.text ? err.text : "out of memory");
     tell_failure(p, &f);
@@ -258,8 +273,10 @@ void launch(const struct container_start *c, const struct launch_pipes *pipes,
 {
     struct plan p = {.c = c,
                      .arena = a,
-                     .enter_rootfs = true,
-                     .std_in = open("/dev/null", O_RDONLY | O_CLOEXEC),
+                     .enter_rootfs = !pipes->joined,
+                     .std_in = pipes->in >= 0 ? fcntl(pipes->in, F_DUPFD_CLOEXEC, 3)
+                                              : open("/dev/null", O_RDONLY | O_CLOEXEC),
+                     .terminal = pipes->terminal ? LAUNCH_TERMINAL : LAUNCH_PLAIN,
                      .std_out = pipes->out,
                      .std_err = pipes->err,
                      .hooks = hooks};

@@ -32,9 +32,11 @@ struct launch_result {
     const char *message; /* why not, in the arena */
 };
 
-/* The program's stdout and stderr. */
+/* The program's streams. in < 0: it has no input. */
 struct launch_pipes {
-    int out, err;
+    int in, out, err;
+    bool terminal; /* all three are one terminal, which is to be the session's */
+    bool joined;   /* the caller is in the container's view already */
 };
 
 struct launch_hooks {

@@ -20,6 +20,8 @@ struct pod_members {
     /* Commands run in the pod, which have other parents: also processes of this user that carry the
      * pod's mark. Only our own user could forge it. */
     bool has_commands;
+    pid_t program; /* of the container in question, and its pidfd */
+    int program_fd;
 };
 
 /* A non-blocking connection; or -ECONNREFUSED when nothing listens on 127.0.0.1 or ::1, -EPERM when

@@ -22,6 +22,11 @@ bool pod_name_is_safe(const char *name)
     return name[0] && name[0] != '.' && !strchr(name, '/') && strlen(name) < 200;
 }
 
+const char *pod_late_uid(struct arena *a, const char *uid, const char *container)
+{
+    return arena_printf(a, "%s%c%s", uid, POD_LATE_MARK, container);
+}
+
 static const char *spare_name(char out[256], const char *name)
 {
     (void)snprintf(out, 256, ".%s.tmp", name);
@@ -213,6 +218,7 @@ static struct json *container_to_json(struct arena *a, const struct container_st
     json_set_string(a, v, "reason", c->reason);
     json_set_string(a, v, "message", c->message);
     json_set_int(a, v, "restarts", c->restart_count);
+    json_set_string(a, v, "imageID", c->image_id);
     json_set_bool(a, v, "ready", c->ready);
     json_set_bool(a, v, "started", c->started);
     if (c->last)
@@ -240,6 +246,7 @@ static void container_from_json(struct arena *a, const struct json *v, struct co
         .reason = json_get_string(v, "reason", ""),
         .message = json_get_string(v, "message", ""),
         .restart_count = json_get_int(v, "restarts", 0),
+        .image_id = json_get_string(v, "imageID", NULL),
         .ready = json_get_bool(v, "ready", false),
         .started = json_get_bool(v, "started", false),
         .last = before,
@@ -374,6 +381,7 @@ struct json *pod_start_to_json(struct arena *a, const struct pod_start *p)
     json_set_string(a, v, "namespace", p->ns);
     json_set_string(a, v, "name", p->name);
     json_set_string(a, v, "uid", p->uid);
+    json_set_int(a, v, "revision", p->revision);
     json_set_int(a, v, "graceSeconds", p->grace_seconds);
     if (p->owner)
         json_set_string(a, v, "owner", p->owner);
@@ -446,6 +454,7 @@ int pod_start_from_json(struct arena *a, const struct json *v, struct pod_start 
         .ns = json_get_string(v, "namespace", ""),
         .name = json_get_string(v, "name", ""),
         .uid = json_get_string(v, "uid", ""),
+        .revision = json_get_int(v, "revision", 0),
         .containers = containers,
         .containers_len = n,
         .grace_seconds = json_get_int(v, "graceSeconds", 30),
@@ -509,9 +518,9 @@ bool pod_is_started(int dir_fd)
     return faccessat(dir_fd, POD_FILE_STARTED, F_OK, 0) == 0;
 }
 
-int pod_mark_executed(int dir_fd)
+static int mark(int dir_fd, const char *name)
 {
-    int fd = openat(dir_fd, POD_FILE_EXECUTED, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
     if (fd < 0)
         return -errno;
@@ -519,9 +528,26 @@ int pod_mark_executed(int dir_fd)
     return 0;
 }
 
+int pod_mark_executed(int dir_fd)
+{
+    return mark(dir_fd, POD_FILE_EXECUTED);
+}
+
 bool pod_is_executed(int dir_fd)
 {
     return faccessat(dir_fd, POD_FILE_EXECUTED, F_OK, 0) == 0;
+}
+
+int pod_mark_newer(int dir_fd)
+{
+    int rc = mark(dir_fd, POD_FILE_NEWER);
+
+    return rc == 0 && fsync(dir_fd) != 0 ? -errno : rc;
+}
+
+bool pod_is_newer(int dir_fd)
+{
+    return faccessat(dir_fd, POD_FILE_NEWER, F_OK, 0) == 0;
 }
 
 /* --- marks --- */

@@ -5,11 +5,12 @@
  *   run.json        what to run; written by the agent before the supervisor exists
  *   lock            write-locked (OFD) by the supervisor's processes for as long as one lives
  *   started         made once, under the lock: this pod was started and never will be again
- *   state.json      what became of it; replaced by rename at every change
+ *   state.json      its current state; replaced by rename at every change
  *   stop.json       how long the pod may take to end; read by the supervisor at SIGTERM
+ *   newer           the database is older than the pod and does not know it: it is not ended
  *   executed        made before the first command is run beside the pod's own (exec)
  *   NAME.R.S.log    a container's output (cri.h)
- *   .supervisor.log what the supervisor had to say for itself
+ *   .supervisor.log the supervisor's own errors
  */
 #ifndef MUSTER_RUNTIME_PODFOLDER_H
 #define MUSTER_RUNTIME_PODFOLDER_H
@@ -26,6 +27,7 @@
 #define POD_FILE_STATE "state.json"
 #define POD_FILE_STOP "stop.json"
 #define POD_FILE_EXECUTED "executed"
+#define POD_FILE_NEWER "newer"
 /* Cannot clash: container names start with a letter or digit. */
 #define POD_FILE_SUPERVISOR_LOG ".supervisor.log"
 
@@ -50,6 +52,11 @@ struct pod_record {
 
 /* Whether a name is a plain file name that cannot leave the folder. */
 bool pod_name_is_safe(const char *name);
+
+/* An ephemeral container is a pod of its own to the runtime, with this UID in place of its pod's.
+ * NULL when out of memory. */
+#define POD_LATE_MARK '+'
+const char *pod_late_uid(struct arena *a, const char *uid, const char *container);
 
 /* Small files in dir_fd. durable: on disk before it returns. */
 enum pod_durability { POD_NOT_SYNCED, POD_SYNCED };
@@ -88,6 +95,8 @@ bool pod_is_started(int dir_fd);
 /* Commands run in the pod are not the supervisor's children: it must search for them. */
 int pod_mark_executed(int dir_fd) must_check;
 bool pod_is_executed(int dir_fd);
+int pod_mark_newer(int dir_fd) must_check;
+bool pod_is_newer(int dir_fd);
 
 /* The environment plus the two marks that identify a container's processes. */
 const char *const *pod_marked_env(struct arena *a, const char *const *env, const char *uid,

@@ -18,7 +18,9 @@
 
 #include "base/buf.h"
 #include "loop/fs_user.h"
+#include "runtime/cgroup.h"
 #include "runtime/group.h"
+#include "runtime/join.h"
 #include "runtime/launch.h"
 
 #define STUCK_MS 2000 /* beyond its timeout */
@@ -79,8 +81,21 @@ static bool await_command(pid_t pid, int printed_fd, int64_t until_ms, struct pr
     return done != 0;
 }
 
+/* An image's files as its program sees them are in that program's view only. */
+static int join_container(struct container_start *command, const struct pod_members *pod,
+                          struct err *err)
+{
+    int rc = cgroup_enter(command->cgroups, false); /* while the groups are visible */
+
+    command->cgroups = NULL;
+    if (rc < 0)
+        return err_set(err, ERR_INTERNAL, "cannot enter the container's control group: %s",
+                       strerror(-rc));
+    return join_namespaces(pod->program_fd, pod->program, err);
+}
+
 static _Noreturn void ask_command(const struct container_start *c, const struct probe_start *how,
-                                  int out, int64_t until_ms)
+                                  const struct pod_members *pod, int out, int64_t until_ms)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
     struct container_start command = *c;
@@ -89,11 +104,15 @@ static _Noreturn void ask_command(const struct container_start *c, const struct 
     struct printed printed = {.len = 0};
     int both[2], status = 0;
     bool ended;
+    auto_err err = ERR_INIT;
 
+    if (c->image && join_container(&command, pod, &err) != 0)
+        answer(out, false, err.text ? err.text : "out of memory");
     if (pipe2(both, O_CLOEXEC | O_NONBLOCK) != 0)
         answer(out, false, strerror(errno));
     (void)fcntl(both[1], F_SETFL, 0);
-    pipes = (struct launch_pipes){.out = both[1], .err = both[1]};
+    pipes = (struct launch_pipes){
+        .in = -1, .out = both[1], .err = both[1], .joined = c->image != NULL};
     command.argv = how->argv;
     launch(&command, &pipes, NULL, &a, &r);
     if (r.pid == 0)
@@ -224,7 +243,7 @@ static _Noreturn void be_prober(const struct probe_start *how, const struct cont
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     if (how->kind == PROBE_EXEC)
-        ask_command(c, how, out, until_ms);
+        ask_command(c, how, pod, out, until_ms);
     if (how->kind == PROBE_SLEEP)
         sleep_for(how, out, until_ms);
     ask_network(c, how, pod, out, until_ms);

@@ -32,8 +32,8 @@
 #include "runtime/proc.h"
 #include "runtime/supervisor.h"
 
-/* The supervisor is gone but its lock seems held: a program it was just starting has the descriptor
- * for another moment. */
+/* The supervisor is gone but its lock still seems held: a program it was just starting keeps the
+ * descriptor for another moment. */
 #define LOCK_RECHECK_MS 20
 /* A supervisor with the lock but without a recorded pid cannot be watched, only polled. */
 #define START_RECHECK_MS 1000
@@ -662,8 +662,10 @@ static int process_remove(struct runtime *r, const char *uid, struct err *err)
         (void)err_set(err, ERR_CONFLICT, "pod %s is still running", uid);
         return -EBUSY;
     }
-    rc = put_aside(p);
-    if (rc != 0) {
+    rc = strchr(p->uid, POD_LATE_MARK) ? -ENOTSUP : put_aside(p);
+    if (rc == -ENOTSUP)
+        remove_all(AT_FDCWD, p->dir); /* an ephemeral container's log ends with its pod */
+    else if (rc != 0) {
         log_warn("pod %s/%s: its logs cannot be kept: %s", p->ns, p->name, strerror(-rc));
         remove_all(AT_FDCWD, p->dir);
     }

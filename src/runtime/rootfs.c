@@ -2,9 +2,10 @@
  * rootfs.c - see rootfs.h.
  *
  * Volumes are mounted one after the other, outer ones first, onto paths looked up inside the view
- * as it then is. A missing path is created: inside a writable volume, as on a cluster; anywhere
- * else by a shadow, a small tmpfs with everything of the folder it covers bound into it. A shadow
- * of "/" becomes the new root.
+ * as it then is. A missing path is created with the rights of the container's user. Where that user
+ * may not, and root on the machine should not, it is created in a shadow: a small tmpfs with
+ * everything of the folder it covers bound into it, read-only in the end, so that nothing is
+ * written there that would be lost. A shadow of "/" becomes the new root.
  *
  * Paths come from manifests and from the content of volumes. They are only resolved by the kernel
  * below a descriptor (openat2): a link in a volume cannot lead the mount, or folders created for
@@ -24,12 +25,15 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "loop/file.h"
 #include "loop/fs_user.h"
 #include "runtime/contain.h"
+#include "runtime/image_root.h"
 #include "runtime/mount_tree.h"
 #include "runtime/mounts.h"
 #include "runtime/rights.h"
@@ -51,9 +55,9 @@ struct view {
     struct open_mount {
         uint64_t id;
         bool is_volume; /* what is created there stays, and is the container's user's */
-    } open_mounts[2 * POD_MOUNTS_LIMIT]; /* mounts in which folders may be created */
+    } open_mounts[2 * POD_MOUNTS_LIMIT + 3]; /* mounts in which folders may be created */
     size_t open_mounts_len;
-    int covers[POD_MOUNTS_LIMIT + 2]; /* created by us, and read-only in the end */
+    int covers[POD_MOUNTS_LIMIT + 3]; /* created by us, and read-only in the end */
     size_t covers_len;
     struct stat hidden;
     struct err *err;
@@ -72,13 +76,13 @@ static int open_below(int dir_fd, const char *path, uint64_t resolve)
 }
 
 /* In the current view. */
-static int open_in_view(const char *path)
+static int open_in_view(const char *path, uint64_t resolve)
 {
     int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
 
     if (root < 0)
         return -errno;
-    fd = open_below(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+    fd = open_below(root, path, resolve | RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
     (void)close(root);
     return fd;
 }
@@ -242,9 +246,28 @@ static int clone_source(struct view *v, size_t i)
 
 /* --- shadows --- */
 
+/* A shadow has the folder's owner and mode, and nothing else that may deny access to it: only a
+ * folder that the container's user may list and enter gets one, and none with a list of users. */
+static int open_to_cover(const struct view *v, int folder_fd)
+{
+    struct fs_user saved = {0};
+    int rc = become_user(v, &saved), fd = -1;
+
+    if (rc == 0) {
+        fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        rc = fd < 0 || faccessat(fd, ".", X_OK, AT_EACCESS) != 0 ? -errno : 0;
+    }
+    fs_user_restore(&saved);
+    if (rc == 0 && fgetxattr(fd, "system.posix_acl_access", NULL, 0) > 0)
+        rc = -ENOTSUP;
+    if (rc != 0)
+        file_close(&fd);
+    return rc != 0 ? rc : fd;
+}
+
 static int copy_entries(int from, int to)
 {
-    int fd = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    int fd = fcntl(from, F_DUPFD_CLOEXEC, 0), rc = 0;
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *e;
     size_t n = 0;
@@ -319,27 +342,25 @@ static bool is_root(int fd)
            st.st_dev == root.st_dev;
 }
 
-static int cover(struct view *v, int folder_fd)
+static int cover(struct view *v, int at)
 {
-    int shadow = new_shadow(folder_fd), rc;
+    int folder_fd = open_to_cover(v, at), shadow = -1, rc = folder_fd < 0 ? folder_fd : 0;
 
-    if (shadow < 0)
-        return shadow;
-    if (is_root(folder_fd)) {
+    if (rc == 0)
+        rc = shadow = new_shadow(folder_fd);
+    if (rc >= 0 && is_root(folder_fd)) {
         rc = shadow_root(v, folder_fd, shadow);
-    } else {
+    } else if (rc >= 0) {
         rc = mount_attach(shadow, folder_fd);
         if (rc == 0)
             rc = copy_entries(folder_fd, shadow); /* the folder itself is still reachable by its
                                                    * fd */
     }
-    if (rc == 0 && v->c->rights.read_only_root) {
-        add_cover(v, shadow);
-        return 0;
-    }
     if (rc == 0)
-        allow_making(v, shadow, false);
-    (void)close(shadow);
+        add_cover(v, shadow);
+    else
+        file_close(&shadow);
+    file_close(&folder_fd);
     return rc;
 }
 
@@ -358,7 +379,7 @@ static int open_deepest(const char *path, size_t *ret_len)
     memcpy(part, path, n + 1);
     while (n > 0) {
         part[n] = '\0';
-        fd = open_in_view(part);
+        fd = open_in_view(part, 0);
         if (fd != -ENOENT)
             break;
         while (n > 0 && part[n - 1] == '/')
@@ -394,12 +415,12 @@ static int make_rest(int dir_fd, const char *rest, bool folder)
     return fd;
 }
 
-/* In a volume, with the rights of the container's user. */
+/* With the rights of the container's user, but in our own mounts. */
 static int make_in(struct view *v, const struct open_mount *mount, int fd, const char *rest,
                    bool folder)
 {
     struct fs_user saved = {0};
-    int rc = mount->is_volume ? become_user(v, &saved) : 0;
+    int rc = !mount || mount->is_volume ? become_user(v, &saved) : 0;
 
     if (rc == 0)
         rc = make_rest(fd, rest, folder);
@@ -407,11 +428,30 @@ static int make_in(struct view *v, const struct open_mount *mount, int fd, const
     return rc;
 }
 
-/* A descriptor of the mount point, created if missing. A volume's folder is never covered for that:
- * what is written into a cover is lost. */
+/* Outside of volumes: not where a link in one may lead, and with root's rights only in folders like
+ * /tmp. The first len characters of target are the folder that exists. */
+static int make_on_machine(struct view *v, const char *target, size_t len, bool folder)
+{
+    char around[PATH_LIMIT];
+    bool root = v->c->identity.wanted ? v->c->identity.uid == 0 : geteuid() == 0;
+    struct stat st;
+    int fd, rc = -EACCES;
+
+    (void)snprintf(around, sizeof(around), "%.*s", (int)len, target);
+    fd = open_in_view(around, RESOLVE_NO_SYMLINKS);
+    if (fd >= 0 && fstat(fd, &st) == 0 &&
+        (!root || !rights_can_be_others() || (st.st_mode & S_ISVTX)))
+        rc = make_in(v, NULL, fd, target + len, folder);
+    file_close(&fd);
+    return rc;
+}
+
+/* A descriptor of the mount point, created if missing. The folder of a writable volume is never
+ * covered for that. */
 static int find_point(struct view *v, const char *target, bool folder)
 {
     const struct open_mount *mount;
+    struct statvfs fs;
     size_t len;
     int fd = open_deepest(target, &len), made, rc;
 
@@ -422,8 +462,12 @@ static int find_point(struct view *v, const char *target, bool folder)
         return -ENOTDIR;
     }
     mount = open_mount_of(v, fd);
-    if (!mount) {
+    made = mount ? make_in(v, mount, fd, target + len, folder)
+                 : make_on_machine(v, target, len, folder);
+    if (!mount && (made == -EACCES || made == -EPERM || made == -EROFS)) {
         rc = cover(v, fd);
+        if (rc == -EACCES && fstatvfs(fd, &fs) == 0 && (fs.f_flag & ST_RDONLY))
+            rc = -EROFS;
         (void)close(fd);
         if (rc != 0)
             return rc;
@@ -431,23 +475,37 @@ static int find_point(struct view *v, const char *target, bool folder)
         if (fd < 0)
             return fd;
         mount = open_mount_of(v, fd);
+        made = mount ? make_in(v, mount, fd, target + len, folder) : -EACCES;
     }
-    made = mount ? make_in(v, mount, fd, target + len, folder) : -EACCES;
     (void)close(fd);
     return made;
 }
 
+static const char *place_problem(int rc)
+{
+    switch (rc) {
+    case -E2BIG:
+        return "the folder it is in has too many entries: make it there first";
+    case -ENOTSUP:
+        return "the folder it is in has an access control list: make it there first";
+    default:
+        return strerror(-rc);
+    }
+}
+
 static int place_failed(struct view *v, const struct container_mount *m, int rc)
 {
-    if (rc == -EACCES && v->c->identity.wanted)
+    if ((rc == -EACCES || rc == -EROFS) && v->c->identity.wanted)
         return err_set(v->err, ERR_INVALID,
-                       "volume \"%s\" cannot be mounted at %s: user %" PRIu32
-                       ", as which the container runs, may not make this folder in the volume "
-                       "around it: make it there first",
-                       m->volume, m->target, v->c->identity.uid);
+                       "volume \"%s\" cannot be mounted at %s: %suser %" PRIu32
+                       ", as which the container runs, may not %s",
+                       m->volume, m->target,
+                       rc == -EROFS ? "the volume it is in is read-only, and " : "",
+                       v->c->identity.uid,
+                       rc == -EROFS ? "list the folder around this one: mount it elsewhere"
+                                    : "make this folder in the one around it: make it there first");
     return err_set(v->err, ERR_INVALID, "volume \"%s\" cannot be mounted at %s: %s", m->volume,
-                   m->target,
-                   rc == -E2BIG ? "the folder it is in has too many entries" : strerror(-rc));
+                   m->target, place_problem(rc));
 }
 
 static int place(struct view *v, size_t i)
@@ -505,14 +563,51 @@ static int change_covers(struct view *v, uint64_t set, uint64_t clear)
     return rc == 0 ? 0 : err_set(v->err, ERR_INTERNAL, "read-only mounts: %s", strerror(-rc));
 }
 
+/* As container runtimes do. */
+static int make_working_folder(struct view *v)
+{
+    int fd = find_point(v, v->c->cwd, true), rc = fd < 0 && fd != -EACCES ? fd : 0;
+
+    file_close(&fd);
+    return rc == 0 ? 0
+                   : err_set(v->err, ERR_INVALID, "working directory \"%s\": %s", v->c->cwd,
+                             strerror(-rc));
+}
+
+/* The image's files take the place of the machine's, of which only volumes are left. */
+static int enter_image(struct view *v, struct image_root *root)
+{
+    int dev = image_root_fill(root, v->err), rc;
+
+    if (dev < 0)
+        return dev;
+    for (size_t i = 0; i < v->covers_len; i++) /* they stay behind */
+        file_close(&v->covers[i]);
+    v->covers_len = v->open_mounts_len = 0;
+    if (v->c->rights.privileged)
+        (void)close(dev);
+    else
+        add_cover(v, dev);
+    rc = change_root(root->tree);
+    if (rc != 0)
+        return err_set(v->err, ERR_INTERNAL, "cannot enter the image: %s", strerror(-rc));
+    if (v->c->rights.read_only_root)
+        add_cover(v, fcntl(root->tree, F_DUPFD_CLOEXEC, 0));
+    else
+        allow_making(v, root->tree, false);
+    return 0;
+}
+
 /* Volumes are copied before the root becomes read-only, and stay writable. */
-static int place_all(struct view *v)
+static int place_all(struct view *v, struct image_root *image)
 {
     size_t order[POD_MOUNTS_LIMIT] = {0};
     int rc = 0;
 
     for (size_t i = 0; i < v->c->mounts_len && rc == 0; i++)
         rc = clone_source(v, i);
+    if (rc == 0 && v->c->image)
+        rc = enter_image(v, image);
     if (rc == 0 && v->c->rights.read_only_root) {
         rc = contain_read_only(v->err);
         if (rc == 0)
@@ -521,6 +616,8 @@ static int place_all(struct view *v)
     sort_mounts(v->c, order);
     for (size_t i = 0; i < v->c->mounts_len && rc == 0; i++)
         rc = place(v, order[i]);
+    if (rc == 0 && v->c->image)
+        rc = make_working_folder(v);
     return rc == 0 ? change_covers(v, MOUNT_ATTR_RDONLY, 0) : rc;
 }
 
@@ -533,7 +630,7 @@ static bool begins_in_root(const char *path)
 
     path += strspn(path, "/");
     (void)snprintf(first, sizeof(first), "/%.*s", (int)strcspn(path, "/"), path);
-    fd = open_in_view(first);
+    fd = open_in_view(first, 0);
     missing = fd == -ENOENT;
     file_close(&fd);
     return !missing;
@@ -580,22 +677,26 @@ static int contain(struct view *v)
             add_cover(v, cover);
     }
     if (rc >= 0 && c->hidden && !c->rights.privileged) {
-        rc = dev = contain_kernel(v->err);
+        rc = dev = contain_kernel(c->gpus, v->err);
         if (rc >= 0)
             add_cover(v, dev);
+    } else if (rc >= 0 && c->image && !c->rights.privileged) {
+        rc = dev = contain_devices(c->gpus, v->err);
+        file_close(&dev);
     }
     return rc < 0 ? rc : 0;
 }
 
 static int mount_all(struct view *v)
 {
+    struct image_root image = {.tree = -1, .place = -1};
     int rc = 0;
 
     if (v->c->mounts_len > POD_MOUNTS_LIMIT)
         return err_set(v->err, ERR_INVALID, "at most %d volumeMounts", POD_MOUNTS_LIMIT);
     for (size_t i = 0; i < v->c->mounts_len; i++)
         v->sources[i] = (struct source){.fd = -1, .tree = -1};
-    rc = renew_root(v);
+    rc = v->c->image ? image_root_make(v->c, &image, v->err) : renew_root(v);
     if (rc == 0)
         rc = open_sources(v, false);
     if (rc == 0)
@@ -603,7 +704,8 @@ static int mount_all(struct view *v)
     if (rc == 0)
         rc = open_sources(v, true);
     if (rc == 0)
-        rc = place_all(v);
+        rc = place_all(v, &image);
+    image_root_close(&image);
     for (size_t i = 0; i < v->c->mounts_len; i++) {
         file_close(&v->sources[i].fd);
         file_close(&v->sources[i].tree);
@@ -643,7 +745,7 @@ int rootfs_enter(const struct container_start *c, struct err *err)
 {
     static struct view v; /* too large for a small process's stack */
     bool renumber = !is_who_we_are(&c->identity) && !rights_can_be_others();
-    bool mounts = c->mounts_len > 0 || c->hidden || c->rights.read_only_root;
+    bool mounts = c->mounts_len > 0 || c->hidden || c->rights.read_only_root || c->image;
     int rc = separate(c, renumber, mounts, err);
 
     v = (struct view){.c = c, .err = err};

@@ -131,7 +131,16 @@ void start_json_add_container(struct arena *a, struct json *item, const struct c
     add_identity(a, item, &c->identity);
     add_rights(a, item, &c->rights);
     json_set_string(a, item, "hidden", c->hidden);
+    json_set_string(a, item, "gpus", c->gpus);
+    json_set_string(a, item, "image", c->image);
+    json_set_string(a, item, "layer", c->layer);
+    json_set_string(a, item, "imageID", c->image_id);
     json_set_int(a, item, "openFiles", c->open_files);
+    json_set_bool(a, item, "stdin", c->stdin_open);
+    json_set_bool(a, item, "stdinOnce", c->stdin_once);
+    json_set_bool(a, item, "tty", c->tty);
+    json_set_int(a, item, "joinPid", c->join_pid);
+    json_set_int(a, item, "joinTicks", c->join_ticks);
 }
 
 int start_json_read_container(struct arena *a, const struct json *item, struct container_start *c,
@@ -141,7 +150,16 @@ int start_json_read_container(struct arena *a, const struct json *item, struct c
 
     c->rights = read_rights(item);
     c->hidden = json_get_string(item, "hidden", NULL);
+    c->gpus = json_get_string(item, "gpus", NULL);
+    c->image = json_get_string(item, "image", NULL);
+    c->layer = json_get_string(item, "layer", NULL);
+    c->image_id = json_get_string(item, "imageID", NULL);
     c->open_files = json_get_int(item, "openFiles", 0);
+    c->stdin_open = json_get_bool(item, "stdin", false);
+    c->stdin_once = json_get_bool(item, "stdinOnce", false);
+    c->tty = json_get_bool(item, "tty", false);
+    c->join_pid = json_get_int(item, "joinPid", 0);
+    c->join_ticks = json_get_int(item, "joinTicks", 0);
     return rc != 0 ? rc : read_identity(a, item, &c->identity, err);
 }
 

@@ -4,9 +4,9 @@
  *
  *   2 s for the last 10 minutes, 30 s for 3 hours, 5 minutes for 7 days: 137 KB at most
  *
- * Every record stands for itself, with its time and a checksum, in the place its time gives it: a
- * torn write loses one record, and there is no state that could be wrong. Coarser records are made
- * from the finer ones on disk, so a killed daemon's successor makes the same.
+ * Every record is self-contained, with its time and a checksum, at the position its time
+ * determines: a torn write loses one record, and there is no state that could be wrong. Coarser
+ * records are made from the finer ones on disk, so a killed daemon's successor makes the same.
  */
 #ifndef MUSTER_RUNTIME_USAGE_FILE_H
 #define MUSTER_RUNTIME_USAGE_FILE_H

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "loop/file.h"
+#include "runtime/console.h"
 #include "runtime/container_end.h"
 #include "runtime/end_message.h"
 #include "runtime/hook.h"
@@ -48,7 +49,8 @@ struct container {
     struct container_state last; /* state->last, if set */
     struct group_slot *slot;
     struct output output;
-    char *text, *last_text; /* messages of state and last */
+    struct console *console; /* or NULL */
+    char *text, *last_text;  /* messages of state and last */
     struct probe probes[PROBE_PURPOSES];
     struct hook hooks[HOOK_PURPOSES];
     int64_t exited_at_ms; /* when its exit was seen, before its status is known; 0: running */
@@ -223,12 +225,29 @@ static void forget_start(struct worker *w, struct container *c)
     c->slot->under_way = false;
 }
 
+/* In pieces that the empty pipe takes without blocking. */
+static void log_terminal(void *arg, const char *data, size_t len)
+{
+    struct container *c = arg;
+
+    if (write(c->output.group->pipes[c->output.container][CRI_STDOUT][1], data, len) > 0)
+        while (output_move(&c->output, CRI_STDOUT))
+            ;
+}
+
+static void close_console(struct worker *w, struct container *c)
+{
+    console_close(c->console, w->g->dir_fd, c->start->name, log_terminal, c);
+    c->console = NULL;
+}
+
 static void finish_container(struct worker *w, struct container *c)
 {
     struct container_end end = {
         .start = c->start, .slot = c->slot, .log = output_log(&c->output), .dir_fd = w->g->dir_fd};
     struct arena scratch = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
 
+    close_console(w, c);
     output_end(&c->output);
     end.log = output_log(&c->output);
     container_end_explain(&end, &scratch);
@@ -243,6 +262,7 @@ static void finish_container(struct worker *w, struct container *c)
 
 static void finish_unknown(struct worker *w, struct container *c)
 {
+    close_console(w, c);
     output_end(&c->output);
     record_end(w, c, 128 + SIGKILL, "SupervisorLost",
                "the program's supervisors were killed; how it ended is unknown");
@@ -405,9 +425,13 @@ static void take_answer(struct worker *w, struct container *c, enum probe_purpos
 
 /* Processes that may listen on the pod's ports. A program whose parents were killed has no ancestor
  * here. */
-static struct pod_members members_of(const struct worker *w)
+static struct pod_members members_of(const struct worker *w, const struct container *c)
 {
-    struct pod_members m = {.pod = &w->g->pod, .roots = {getpid()}, .roots_len = 1};
+    struct pod_members m = {.pod = &w->g->pod,
+                            .roots = {getpid()},
+                            .roots_len = 1,
+                            .program = GROUP_CLAIM_PID(c->slot->program),
+                            .program_fd = program_fd(w, c)};
 
     if (!w->alone)
         m.roots[m.roots_len++] = w->keeper;
@@ -428,7 +452,7 @@ static void run_probes(struct worker *w, struct container *c)
 
     if (!is_running(c) || c->state->phase != CONTAINER_RUNNING || !c->slot->post_started)
         return;
-    pod = members_of(w);
+    pod = members_of(w, c);
     for (size_t i = 0; i < PROBE_PURPOSES; i++) {
         if (waits == (i == PROBE_STARTUP))
             probe_ask(&c->probes[i], c->start, &pod, now);
@@ -449,7 +473,7 @@ static enum hook_outcome run_hook(struct worker *w, struct container *c, enum ho
                                   int64_t most_ms)
 {
     struct hook *h = &c->hooks[purpose];
-    struct pod_members pod = members_of(w);
+    struct pod_members pod = members_of(w, c);
     enum hook_outcome outcome = hook_run(h, &c->start->hooks[purpose], c->start, &pod, most_ms);
     char message[PROBE_TEXT_SIZE + 64];
 
@@ -534,10 +558,26 @@ static bool claim_start(void *arg)
     return group_claim(&slot->program, slot->ticket, getpid());
 }
 
+/* Without one, for want of descriptors, it starts all the same. */
+static void open_console(struct worker *w, struct container *c, struct launch_pipes *pipes)
+{
+    close_console(w, c);
+    if (!c->start->stdin_open && !c->start->tty)
+        return;
+    c->console = console_open(w->g->dir_fd, c->start);
+    if (!c->console)
+        return;
+    pipes->in = console_take_program_fd(c->console);
+    pipes->terminal = console_is_terminal(c->console);
+    if (pipes->terminal)
+        pipes->out = pipes->err = pipes->in;
+}
+
 static void start_container(struct worker *w, struct container *c)
 {
     struct container_start start = *c->start;
-    struct launch_pipes pipes = {.out = w->g->pipes[c->output.container][CRI_STDOUT][1],
+    struct launch_pipes pipes = {.in = -1,
+                                 .out = w->g->pipes[c->output.container][CRI_STDOUT][1],
                                  .err = w->g->pipes[c->output.container][CRI_STDERR][1]};
     struct launch_hooks hooks = {.born = claim_start, .arg = c->slot, .failure = &c->slot->failure};
     struct launch_result r;
@@ -546,10 +586,13 @@ static void start_container(struct worker *w, struct container *c)
     output_begin_run(&c->output, (uint32_t)c->state->restart_count);
     end_message_clear(c->start);
     begin_start(c);
+    open_console(w, c, &pipes);
     start.env = pod_marked_env(&scratch, c->start->env, w->g->pod.uid, c->start->name);
     launch(&start, &pipes, &hooks, &scratch, &r);
+    file_close(&pipes.in);
     if (r.pid == 0 && GROUP_CLAIM_PID(c->slot->program) <= 0) {
         c->slot->under_way = false;
+        close_console(w, c);
         c->state->by_itself = true;
         record_end(w, c, r.exit_code, "StartError", r.message);
         plan_restart(w, c);
@@ -756,10 +799,11 @@ static int poll_timeout(const struct worker *w)
 static void wait_for_events(struct worker *w)
 {
     enum { SIGNALS, WAKE, KEEPER, OWN };
-    struct pollfd
-        fds[OWN + POD_CONTAINERS_LIMIT * (1 + PROBE_PURPOSES + HOOK_PURPOSES + CRI_STREAMS)];
+    struct pollfd fds[OWN + POD_CONTAINERS_LIMIT *
+                                (1 + PROBE_PURPOSES + HOOK_PURPOSES + CONSOLE_FDS + CRI_STREAMS)];
     nfds_t probes = OWN + (nfds_t)w->len, hooks = probes + (nfds_t)w->len * PROBE_PURPOSES;
-    nfds_t pipes = hooks + (nfds_t)w->len * HOOK_PURPOSES;
+    nfds_t consoles = hooks + (nfds_t)w->len * HOOK_PURPOSES;
+    nfds_t pipes = consoles + (nfds_t)w->len * CONSOLE_FDS;
     nfds_t n = pipes + (nfds_t)w->len * CRI_STREAMS;
     uint64_t count;
 
@@ -778,6 +822,7 @@ static void wait_for_events(struct worker *w)
         for (size_t k = 0; k < HOOK_PURPOSES; k++)
             fds[hooks + i * HOOK_PURPOSES + k] = (struct pollfd){.fd = c->hooks[k].probe.fd,
                                                                  .events = POLLIN};
+        console_poll(c->console, fds + consoles + i * CONSOLE_FDS);
         for (size_t s = 0; s < CRI_STREAMS; s++)
             fds[pipes + i * CRI_STREAMS + s] = (struct pollfd){.fd = w->g->pipes[i][s][0],
                                                                .events = POLLIN};
@@ -796,6 +841,9 @@ static void wait_for_events(struct worker *w)
         if (other)
             break;
     }
+    for (size_t i = 0; i < w->len; i++)
+        console_step(w->containers[i].console, fds + consoles + i * CONSOLE_FDS, log_terminal,
+                     &w->containers[i]);
     if (fds[WAKE].revents && read(w->g->event_fd, &count, sizeof(count)) < 0)
         return;
     w->alone = w->alone || fds[KEEPER].revents;
@@ -858,6 +906,7 @@ static void init_container(struct worker *w, size_t i, const struct container_st
     *c->state = known ? *known
                       : (struct container_state){.name = c->start->name, .init = c->start->init};
     c->state->name = c->start->name;
+    c->state->image_id = c->start->image_id;
     c->state->reason = c->state->reason ? c->state->reason : "";
     set_message(c, c->state->message);
     if (c->state->last) {
@@ -949,6 +998,7 @@ static void release(struct worker *w)
     for (size_t i = 0; i < w->len; i++) {
         struct container *c = &w->containers[i];
 
+        close_console(w, c);
         output_release(&c->output);
         for (size_t k = 0; k < PROBE_PURPOSES; k++)
             probe_end(&c->probes[k]);

@@ -385,7 +385,7 @@ static void ask_with_params(struct question *q)
                    "parameterNotFoundAction");
 }
 
-/* Messages may reveal the params, so whoever binds them must be allowed to read them. */
+/* Messages may reveal the params, so the author of the binding must be allowed to read them. */
 static int check_params(struct server_request *r, const struct json *object, struct err *err)
 {
     struct server *s = r->server;

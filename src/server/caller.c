@@ -49,6 +49,7 @@ bool caller_may_everything(const struct caller *who)
     case CALLER_OWNER:
     case CALLER_COMPONENT:
         return true;
+    case CALLER_CERTIFICATE:
     case CALLER_IMPERSONATED:
         return caller_has_group(who, MASTERS);
     case CALLER_UNKNOWN:
@@ -90,6 +91,31 @@ static const char *const *clone_groups(struct arena *a, const char *const *group
     if (copy)
         copy[n] = NULL;
     return copy;
+}
+
+const struct caller *caller_of_certificate(struct arena *a, const char *user,
+                                           const char *const *groups)
+{
+    struct caller *who = arena_alloc(a, sizeof(*who));
+    size_t n = 0;
+    const char **all;
+
+    while (groups[n])
+        n++;
+    all = arena_alloc(a, (n + 2) * sizeof(*all));
+    if (!who || !all)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        all[i] = arena_strdup(a, groups[i]);
+    all[n] = AUTHENTICATED;
+    *who = (struct caller){.kind = CALLER_CERTIFICATE,
+                           .user = arena_strdup(a, user),
+                           .uid = "",
+                           .groups = all,
+                           .pod = "",
+                           .pod_uid = ""};
+    caller_split_account(a, who);
+    return arena_failed(a) ? NULL : who;
 }
 
 const struct caller *caller_clone(struct arena *a, const struct caller *who)

@@ -13,6 +13,7 @@ enum caller_kind {
     CALLER_OWNER,        /* owns the data folder: may do anything */
     CALLER_COMPONENT,    /* part of the daemon, in its own process: may do anything */
     CALLER_ACCOUNT,      /* a service account, by its token (tokens.h) */
+    CALLER_CERTIFICATE,  /* a user, by a certificate that an authority for clients signed */
     CALLER_IMPERSONATED, /* a user that another caller impersonates (impersonate.h) */
 };
 
@@ -40,6 +41,9 @@ const char *caller_share(const struct caller *who);
 const char *const *caller_account_groups(struct arena *a, const char *ns) must_check;
 /* Sets ns and name if user is "system:serviceaccount:NS:NAME", otherwise to "". */
 void caller_split_account(struct arena *a, struct caller *who);
+/* A user by his certificate, of these organisations. NULL when out of memory. */
+const struct caller *caller_of_certificate(struct arena *a, const char *user,
+                                           const char *const *groups) must_check;
 /* NULL when out of memory. */
 const struct caller *caller_clone(struct arena *a, const struct caller *who) must_check;
 

@@ -8,6 +8,7 @@
 #include "server/internal.h"
 #include "server/machine_access.h"
 #include "server/rbac.h"
+#include "server/signing.h"
 
 static int conflict(struct server_request *r, const char *why, struct err *err)
 {
@@ -90,6 +91,43 @@ static int check_node(const struct server_request *r, const struct json *old,
     return err_errno(ERR_INVALID);
 }
 
+/* They are added at a subresource of their own, which is a right of its own. */
+static int check_late(const struct server_request *r, const struct json *old,
+                      const struct json *next, struct err *err)
+{
+    static const char problem[] = "Forbidden: is set by pods/NAME/" EPHEMERAL_CONTAINERS
+                                  " (kubectl debug)";
+
+    if (r->route.kind != &kind_pod || strcmp(r->route.subresource, EPHEMERAL_CONTAINERS) == 0 ||
+        json_equal(json_at(old, "spec", "ephemeralContainers"),
+                   json_at(next, "spec", "ephemeralContainers")))
+        return 0;
+    err_set(err, ERR_INVALID, "Pod \"%s\" is invalid: spec.ephemeralContainers: %s", r->route.name,
+            problem);
+    err_cause(err, "FieldValueForbidden", "spec.ephemeralContainers", 0, "%s", problem);
+    return err_errno(ERR_INVALID);
+}
+
+static struct json *keep_all_but_late(struct arena *a, const struct json *old,
+                                      const struct json *next)
+{
+    static const char *const late[] = {"ephemeralContainers", NULL};
+    struct json *whole = json_clone(a, old);
+
+    keep_members(a, json_get_mut(whole, "spec"), json_get(next, "spec"), late);
+    return whole;
+}
+
+static struct json *keep_all_but_conditions(struct arena *a, const struct json *old,
+                                            const struct json *next)
+{
+    static const char *const decided[] = {"conditions", NULL};
+    struct json *whole = json_clone(a, old);
+
+    keep_members(a, json_make_object(a, whole, "status"), json_get(next, "status"), decided);
+    return whole;
+}
+
 /* The main endpoint keeps status; /status keeps everything else. */
 static struct json *keep_other_half(struct server_request *r, const struct json *old,
                                     struct json *next)
@@ -97,6 +135,10 @@ static struct json *keep_other_half(struct server_request *r, const struct json 
     static const char *const status[] = {"status", NULL};
     struct json *whole;
 
+    if (strcmp(r->route.subresource, APPROVAL) == 0)
+        return keep_all_but_conditions(r->arena, old, next);
+    if (strcmp(r->route.subresource, EPHEMERAL_CONTAINERS) == 0)
+        return keep_all_but_late(r->arena, old, next);
     if (strcmp(r->route.subresource, "status") != 0) {
         if (r->route.kind->has_status)
             keep_members(r->arena, next, old, status);
@@ -156,12 +198,6 @@ static const struct json *given_managed(struct server_request *r, const struct j
     return before;
 }
 
-static bool has_same_managers(struct server_request *r, const struct json *a, const struct json *b)
-{
-    return json_equal(managed_list(r->arena, r->route.kind, a),
-                      managed_list(r->arena, r->route.kind, b));
-}
-
 int change_managed(struct server_request *r, const char *key, const struct store_item *item,
                    const struct json *old, struct json *next, struct json *managed, int code,
                    struct json *instead, struct err *err)
@@ -183,6 +219,10 @@ int change_managed(struct server_request *r, const char *key, const struct store
     kind_hooks_update(r->arena, k, old, next, clock_now_ms(r->server->clock));
     if (k == &kind_crd && !object_is_deleting(old) && !*r->route.subresource)
         definition_prepare(r->server, r->arena, next);
+    if (k == &kind_certificate_request)
+        rc = signing_update(r, old, next, err);
+    if (rc < 0)
+        return rc;
     if (arena_failed(r->arena))
         return out_of_memory(err);
     if (!managed)
@@ -193,6 +233,8 @@ int change_managed(struct server_request *r, const char *key, const struct store
     if (rc == 0)
         rc = check_node(r, old, next, err);
     if (rc == 0)
+        rc = check_late(r, old, next, err);
+    if (rc == 0)
         rc = machine_access_check(r, old, next, dry_run, err);
     if (rc == 0)
         rc = removal_check_later(r, old, next, err);
@@ -200,6 +242,8 @@ int change_managed(struct server_request *r, const char *key, const struct store
         rc = rbac_check_grant(r, old, next, err);
     if (rc == 0)
         rc = admission_check(r, "UPDATE", old, next, dry_run, err);
+    if (rc == 0)
+        rc = group_owner_check(r, old, next, err);
     if (rc == 0)
         rc = room_check_group(r, old, next, err);
     if (rc == 0)
@@ -212,7 +256,7 @@ int change_managed(struct server_request *r, const char *key, const struct store
     if (is_finished(next) && k != &kind_namespace)
         return request_write(r, key, next, WRITE_DELETE, code, instead, dry_run, err);
     if (json_equal(old, next) && !instead &&
-        ((!managed && before == old) || has_same_managers(r, old, next)))
+        ((!managed && before == old) || managed_is_same(r->arena, k, old, next)))
         return request_unchanged(r, item, err);
     return request_write(r, key, next, WRITE_PUT, code, instead, dry_run, err);
 }

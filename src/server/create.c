@@ -9,6 +9,7 @@
 #include "server/internal.h"
 #include "server/machine_access.h"
 #include "server/rbac.h"
+#include "server/signing.h"
 
 /* Members only the server may set. */
 static const char *const server_owned[] = {"selfLink", "managedFields", "deletionTimestamp",
@@ -63,6 +64,10 @@ static int prepare(struct server_request *r, struct json *object, struct json *m
     if (rc < 0)
         return rc;
     object_set_defaults(r->arena, k, object);
+    if (k == &kind_certificate_request)
+        rc = signing_create(r, object, err);
+    if (rc < 0)
+        return rc;
     if (k == &kind_crd)
         definition_prepare(r->server, r->arena, object);
     if (arena_failed(r->arena))
@@ -166,6 +171,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
         rc = rbac_check_grant(r, NULL, object, err);
     if (rc == 0)
         rc = admission_check(r, "CREATE", NULL, object, dry_run, err);
+    if (rc == 0)
+        rc = group_owner_check(r, NULL, object, err);
     if (rc == 0)
         rc = queue_check(r, object, err);
     if (rc == 0)

@@ -53,7 +53,7 @@ int object_missing(struct server *s, const struct kind *k, const char *key, cons
         return not_found(err, k, name);
     rc = err_set(err, ERR_INTERNAL,
                  "%s \"%s\" is damaged in the database (revision %" PRId64
-                 "), and how it was is not known",
+                 "), and its contents are lost",
                  k->plural, name, revision);
     err_hint(err, "delete it or create it again, or restore muster.db from a backup");
     return rc;
@@ -233,7 +233,7 @@ static void announce_one(void *arg, const struct store_damage *d)
     if (make_object(n->server, &n->arena, &kind_event, ns,
                     arena_printf(&n->arena, "storage-damaged.%" PRIx64, (uint64_t)d->revision),
                     event, &err) < 0)
-        log_warn("no event tells of the damage: %s", err.text);
+        log_warn("the damage could not be reported by an event: %s", err.text);
     buf_release(&text);
 }
 

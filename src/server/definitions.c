@@ -243,6 +243,19 @@ static void uninstall(struct definitions *d, const char *name)
         i->current = false;
 }
 
+/* Groups in alphabetical order, as the real server lists them: among equal short names clients take
+ * the first. */
+static void insert(struct definitions *d, struct installed *i)
+{
+    struct installed **at = &d->all;
+
+    while (*at && i->list[0] && (*at)->list[0] &&
+           strcmp((*at)->list[0]->group, i->list[0]->group) < 0)
+        at = &(*at)->next;
+    i->next = *at;
+    *at = i;
+}
+
 static void install(struct server *s, const char *name, const struct blob *value)
 {
     struct definitions *d = s->definitions;
@@ -265,8 +278,7 @@ static void install(struct server *s, const char *name, const struct blob *value
         uninstall(d, name);
         d->bytes += i->arena.used_bytes;
         i->current = true;
-        i->next = d->all;
-        d->all = i;
+        insert(d, i);
     }
     arena_release(&scratch);
 }

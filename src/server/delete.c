@@ -41,6 +41,8 @@ int delete_one(struct server_request *r, const struct removal *removal, bool dry
         return -1;
     rc = admission_check(r, "DELETE", object, NULL, dry_run, err);
     if (rc == 0)
+        rc = group_owner_check_delete(r, object, err);
+    if (rc == 0)
         rc = removal_plan(r->arena, k, object, removal, clock_now_ms(r->server->clock), &result,
                           err);
     if (rc < 0)
@@ -102,7 +104,9 @@ static int check_one(const struct sweep *s, const char *key, struct err *err)
     const struct store_item *item = store_head(server_collection(r->server, r->route.kind), key);
     const struct json *object = item ? blob_parse(r->arena, item->value, NULL) : NULL;
 
-    return object ? admission_check(r, "DELETE", object, NULL, false, err) : 0;
+    int rc = object ? admission_check(r, "DELETE", object, NULL, false, err) : 0;
+
+    return object && rc == 0 ? group_owner_check_delete(r, object, err) : rc;
 }
 
 static int sweep_keys(struct sweep *s, const struct removal *removal, struct err *err)

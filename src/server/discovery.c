@@ -5,9 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
+#include "base/sha256.h"
 #include "server/endpoints.h"
 #include "server/internal.h"
 #include "server/media.h"
+
+#define VERSION_HASH_BYTES 8
 
 static const char *const object_verbs[] = {"create", "delete", "deletecollection", "get",
                                            "list",   "patch",  "update",           "watch"};
@@ -15,6 +19,7 @@ static const char *const status_verbs[] = {"get", "patch", "update"};
 static const char *const get_verb[] = {"get"};
 static const char *const create_verb[] = {"create"};
 static const char *const upgrade_verbs[] = {"create", "get"};
+static const char *const proxy_verbs[] = {"create", "delete", "get", "patch", "update"};
 static const char *const read_verbs[] = {"get", "list"};
 static const char *const watch_verbs[] = {"get", "list", "watch"};
 static const char *const refused_verbs[] = {"delete", "deletecollection", "get", "list", "watch"};
@@ -29,13 +34,17 @@ struct subresource {
 };
 
 static const struct subresource subresources[] = {
+    {APPROVAL, NULL, NULL, NULL, status_verbs, ELEMS(status_verbs), &kind_certificate_request},
     {"attach", "PodAttachOptions", "", "v1", upgrade_verbs, ELEMS(upgrade_verbs), &kind_pod},
     {"binding", "Binding", "", "v1", create_verb, ELEMS(create_verb), &kind_pod},
+    {EPHEMERAL_CONTAINERS, NULL, NULL, NULL, status_verbs, ELEMS(status_verbs), &kind_pod},
     {"eviction", "Eviction", "policy", "v1", create_verb, ELEMS(create_verb), &kind_pod},
     {"exec", "PodExecOptions", "", "v1", upgrade_verbs, ELEMS(upgrade_verbs), &kind_pod},
     {"log", NULL, NULL, NULL, get_verb, ELEMS(get_verb), &kind_pod},
     {"portforward", "PodPortForwardOptions", "", "v1", upgrade_verbs, ELEMS(upgrade_verbs),
      &kind_pod},
+    {"proxy", "PodProxyOptions", "", "v1", proxy_verbs, ELEMS(proxy_verbs), &kind_pod},
+    {"proxy", "ServiceProxyOptions", "", "v1", proxy_verbs, ELEMS(proxy_verbs), &kind_service},
     {"token", "TokenRequest", "authentication.k8s.io", "v1", create_verb, ELEMS(create_verb),
      &kind_service_account},
     {"scale", "Scale", "autoscaling", "v1", status_verbs, ELEMS(status_verbs), NULL},
@@ -121,6 +130,23 @@ static void add_verbs(struct arena *a, struct json *object, const struct kind *k
 
 /* --- one document per version ---------------------------------------------------------- */
 
+/* Says which version it is stored in; as the real server makes it. */
+static void add_version_hash(struct arena *a, struct json *r, const struct kind *k)
+{
+    unsigned char digest[SHA256_BYTES];
+    struct sha256 s;
+    size_t len;
+    const char *text = is_stored(k) ? arena_printf(a, "%s/%s/%s", k->group, k->version, k->name)
+                                    : NULL;
+
+    if (!text)
+        return;
+    sha256_init(&s);
+    sha256_add(&s, text, strlen(text));
+    sha256_end(&s, digest);
+    json_set_string(a, r, "storageVersionHash", base64_encode(a, digest, VERSION_HASH_BYTES, &len));
+}
+
 static void add_resource(struct arena *a, struct json *list, const struct kind *k)
 {
     struct json *r = json_append(list, json_new_object(a));
@@ -131,6 +157,7 @@ static void add_resource(struct arena *a, struct json *list, const struct kind *
     json_set_string(a, r, "kind", k->name);
     add_verbs(a, r, k);
     add_names(a, r, k);
+    add_version_hash(a, r, k);
     for (size_t i = 0; i < ELEMS(subresources); i++) {
         const struct subresource *s = &subresources[i];
 
@@ -365,7 +392,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* GET /: the paths there are. */
+/* GET /: lists the paths served. */
 int verb_paths(struct server_request *r, struct err *err)
 {
     static const char *const fixed[] = {"/api",        "/api/v1",    "/apis",   "/healthz",

@@ -15,13 +15,16 @@
 #include "server/login.h"
 #include "server/machine_access.h"
 #include "server/rbac.h"
+#include "server/signing.h"
 #include "server/tokens.h"
 
 #define OPEN_BODY_LIMIT_BYTES (16u * 1024u)
+#define INDENTED_LIMIT_BYTES (4u * 1024u * 1024u)
 
 struct http_request {
     struct server_request base;
     struct httpd_request *http;
+    bool pretty;
 };
 
 /* --- answers --------------------------------------------------------------------------- */
@@ -45,9 +48,44 @@ static const char *warning_value(struct arena *a, const char *text)
     return value;
 }
 
+/* People read what curl and Wget print: indented like the real server's, unless they ask for
+ * something else. */
+static bool is_read_by_people(const struct httpd_request *http)
+{
+    static const char *const agents[] = {"curl/", "Wget/"};
+    const char *agent = httpd_header(http, "User-Agent");
+
+    for (size_t i = 0; agent && i < ELEMS(agents); i++)
+        if (strncmp(agent, agents[i], strlen(agents[i])) == 0)
+            return true;
+    return false;
+}
+
+/* NULL: as it is. */
+static struct blob *indented(struct http_request *h, const struct server_reply *reply)
+{
+    struct server_request *r = &h->base;
+    const char *asked = query_get(r, "pretty");
+    bool wanted = asked ? query_is_true(r, "pretty") : h->pretty;
+    struct buf text = BUF_INIT(INDENTED_LIMIT_BYTES);
+    const struct json *v = NULL;
+    struct blob *body = NULL;
+
+    if (wanted && reply->body && reply->body->len <= INDENTED_LIMIT_BYTES / 4 &&
+        reply->content_type && strcmp(reply->content_type, JSON_TYPE) == 0)
+        v = json_parse(r->arena, reply->body->data, reply->body->len, NULL);
+    if (v) {
+        json_write_pretty(&text, v);
+        body = text.failed ? NULL : blob_from_buf(&text);
+    }
+    buf_release(&text);
+    return body;
+}
+
 static void http_reply(struct server_request *r, const struct server_reply *reply)
 {
     struct http_request *h = container_of(r, struct http_request, base);
+    struct blob *body = indented(h, reply);
     struct httpd_header headers[WARNINGS_LIMIT + 2] = {{"Cache-Control", "no-cache, private"}};
     char seconds[16];
     size_t n = 1;
@@ -62,7 +100,8 @@ static void http_reply(struct server_request *r, const struct server_reply *repl
         (void)snprintf(seconds, sizeof(seconds), "%d", reply->retry_after_s);
         headers[n++] = (struct httpd_header){"Retry-After", seconds};
     }
-    httpd_reply(h->http, reply->code, reply->content_type, headers, n, reply->body);
+    httpd_reply(h->http, reply->code, reply->content_type, headers, n, body ? body : reply->body);
+    blob_unref(body);
 }
 
 static void http_stream(struct server_request *r, const char *content_type, struct stream *stream)
@@ -93,11 +132,33 @@ bool front_knows_token(struct server *s, struct arena *a, const char *given,
     return *ret != NULL;
 }
 
+/* A browser presents a certificate by itself, whoever's page makes it ask. */
+static bool is_asked_by_a_page(const struct httpd_request *http)
+{
+    const char *site = httpd_header(http, "Sec-Fetch-Site");
+
+    return site && strcmp(site, "none") != 0 && strcmp(site, "same-origin") != 0;
+}
+
+static bool knows_certificate(const struct server *s, struct httpd_request *http,
+                              const struct caller **ret)
+{
+    const struct tls_peer *peer = httpd_peer(http);
+    const char *user = tls_peer_user(peer);
+
+    if (!user || is_asked_by_a_page(http) || tls_peer_until(peer) <= clock_now_ms(s->clock) / 1000)
+        return false;
+    *ret = caller_of_certificate(&http->arena, user, tls_peer_groups(peer));
+    return *ret;
+}
+
 static int check_token(struct server *s, struct httpd_request *http, const struct caller **ret,
                        struct err *err)
 {
     const char *given = origin_bearer(http);
 
+    if (knows_certificate(s, http, ret))
+        return 0;
     if (given && login_knows_key(s, http, given, ret))
         return 0;
     if (given && front_knows_token(s, &http->arena, given, ret))
@@ -204,7 +265,8 @@ const struct server_mount *front_find_mount(const struct server *s, const char *
     for (size_t i = 0; i < s->mounts_len; i++) {
         size_t len = strlen(s->mounts[i].prefix);
 
-        if (strncmp(path, s->mounts[i].prefix, len) == 0 && (!path[len] || path[len] == '/'))
+        if (strncmp(path, s->mounts[i].prefix, len) == 0 && (!path[len] || path[len] == '/') &&
+            (!s->mounts[i].fits || s->mounts[i].fits(path)))
             return &s->mounts[i];
     }
     return NULL;
@@ -303,6 +365,12 @@ int server_mount_pulling(struct server *s, const char *prefix, mount_fn *fn, voi
                      &(struct server_mount){.prefix = prefix, .fn = fn, .arg = arg, .pulls = true});
 }
 
+int server_mount_proxy(struct server *s, bool (*fits)(const char *path), mount_fn *fn, void *arg)
+{
+    return add_mount(s, &(struct server_mount){
+                            .prefix = "/api", .fits = fits, .fn = fn, .arg = arg, .pulls = true});
+}
+
 int server_mount_app(struct server *s, const char *prefix, const struct server_app *app)
 {
     return add_mount(
@@ -335,6 +403,7 @@ static void handle(void *arg, struct httpd_request *http)
     if (rc == 0)
         rc = impersonate(s, http, &caller, &err);
     h->http = http;
+    h->pretty = is_read_by_people(http);
     h->base = (struct server_request){.front = &http_front,
                                       .method = http->method,
                                       .path = http->path,
@@ -366,12 +435,15 @@ int server_listen(struct server *s, const char *address, const char *token,
                               .arg = s};
 
     if (!token || !*token)
-        return err_set(err, ERR_BAD_REQUEST, "a server without a token would be open to everybody");
+        return err_set(err, ERR_BAD_REQUEST,
+                       "without a token the server would be open to everyone");
     front_close(s);
     s->token = strdup(token);
     if (!s->token)
         return out_of_memory(err);
     tokens_set_secret(s, token);
+    if (tls)
+        signing_set_authority(s, &tls->authority);
     s->httpd = httpd_new(&o, err);
     if (s->httpd)
         s->other_loopback = listen_hold_other(address, httpd_port(s->httpd));
@@ -390,4 +462,5 @@ void front_close(struct server *s)
     file_close(&s->other_loopback);
     free(s->token);
     s->token = NULL;
+    signing_forget_authority(s);
 }

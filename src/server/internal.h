@@ -20,12 +20,16 @@ struct session;
 
 struct server_mount {
     const char *prefix;
+    bool (*fits)(const char *path); /* or NULL: every path below the prefix */
     mount_fn *fn;
     void *arg;
     bool pulls;  /* the bodies: server_mount_pulling */
     bool is_app; /* at their own origins only (apps.h) */
     struct server_app app;
 };
+
+#define APPROVAL "approval"                        /* a subresource */
+#define EPHEMERAL_CONTAINERS "ephemeralcontainers" /* a subresource */
 
 #define APP_TICKETS_OF_SESSION 4u
 #define APP_TICKETS (APP_TICKETS_OF_SESSION * SESSIONS_LIMIT)
@@ -50,13 +54,15 @@ struct server {
 
     struct httpd *httpd; /* front.c */
     char *token;
+    char *signing_key, *signing_certificate; /* signing.c */
     struct server_mount mounts[SERVER_MOUNTS_LIMIT];
     size_t mounts_len;
     struct server_pages pages;
     struct sessions logins;                     /* login.c: browsers that are signed in */
     const struct httpd_request *signing_out;    /* the request that is ending its own session */
     struct app_ticket app_tickets[APP_TICKETS]; /* apps.c */
-    int other_loopback;                    /* held so that no other program answers there; or -1 */
+    int other_loopback;                    /* bound so that no other program can answer there; or
+                                            * -1 */
     unsigned char token_key[SHA256_BYTES]; /* tokens.c */
     bool has_token_key;
     struct map frames;        /* watch.c: converted events being sent */
@@ -123,15 +129,23 @@ int admission_check(struct server_request *r, const char *operation, const struc
 /* --- queues (queue_check.c): 403 if the object may not use the queue it names ---------- */
 int queue_check(struct server_request *r, const struct json *object, struct err *err) must_check;
 
+/* --- PodGroups of jobs (group_owner.c): 403 unless they are the job's ------------------- */
+int group_owner_check(struct server_request *r, const struct json *old, const struct json *next,
+                      struct err *err) must_check;
+int group_owner_check_delete(struct server_request *r, const struct json *group,
+                             struct err *err) must_check;
+
 /* --- room (room.c): 409 if there is none for a scheduler's write ------------------------ */
 
 int room_check_new_group(struct server_request *r, const struct json *group,
                          struct err *err) must_check;
 int room_check_group(struct server_request *r, const struct json *old, const struct json *next,
                      struct err *err) must_check;
-/* For a pod that gets a node, by a binding or at creation (old is NULL). */
-int room_check_pod(struct server_request *r, const struct json *old, const struct json *next,
+/* For a pod that gets a node, by a binding or at creation (old is NULL); notes its queue on it. */
+int room_check_pod(struct server_request *r, const struct json *old, struct json *next,
                    struct err *err) must_check;
+/* The group as it is counted, even if only its pods are there; NULL: nothing is, or no memory. */
+const struct group *room_find_group(struct server *s, const char *ns, const char *name);
 /* After every write. */
 void room_written(struct server *s, const struct kind *k, const struct json *object, bool gone);
 void room_free(struct server *s);

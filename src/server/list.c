@@ -71,8 +71,9 @@ int revision_parse(const char *text, int64_t *ret, struct err *err)
     *ret = strtoll(text, &end, 10);
     if (*text >= '0' && *text <= '9' && !*end && !errno)
         return 0;
-    return err_set(err, ERR_BAD_REQUEST,
-                   "resourceVersion: Invalid value: \"%s\": must be a number a server gave", text);
+    return err_set(
+        err, ERR_BAD_REQUEST,
+        "resourceVersion: Invalid value: \"%s\": must be a version that a server returned", text);
 }
 
 /* --- pages ----------------------------------------------------------------------------- */
@@ -253,8 +254,8 @@ static int finish(struct list *l)
     shape_list_end(&l->shape, l->revision, token, l->remaining, &l->out);
     if (!l->out.failed)
         return 0;
-    (void)err_set(l->err, ERR_UNAVAILABLE, "the list is too large to be answered at once");
-    err_hint(l->err, "ask for it in pages with limit");
+    (void)err_set(l->err, ERR_UNAVAILABLE, "the list is too large for one answer");
+    err_hint(l->err, "request it in pages, with limit");
     return -ENOMEM;
 }
 

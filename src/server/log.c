@@ -13,7 +13,8 @@
 
 static const struct json *container_status(const struct json *pod, const char *container)
 {
-    static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
+    static const char *const lists[] = {"containerStatuses", "initContainerStatuses",
+                                        "ephemeralContainerStatuses"};
 
     for (size_t i = 0; i < ELEMS(lists); i++)
         json_each (s, json_at(pod, "status", lists[i]))

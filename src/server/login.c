@@ -134,7 +134,7 @@ static void sign_in(struct server *s, struct httpd_request *http)
         begin_session(s, http, token, caller);
     else
         origin_refuse_with(http, ERR_UNAUTHORIZED,
-                           *code ? "the code was used already, or is too old"
+                           *code ? "the code has already been used, or has expired"
                                  : "the token is not valid here");
     free(owner);
 }
@@ -179,7 +179,7 @@ static void reply_code(struct server *s, struct httpd_request *http, const struc
     int rc;
 
     if (caller->kind != CALLER_OWNER) {
-        origin_refuse_with(http, ERR_FORBIDDEN, "only the owner can have a code to sign in with");
+        origin_refuse_with(http, ERR_FORBIDDEN, "only the owner can get a sign-in code");
         return;
     }
     rc = session_code_make(&s->logins, "", code);

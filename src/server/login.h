@@ -1,12 +1,12 @@
 /*
- * login.h - browsers: a token is shown once and becomes a session (net/sessions.h), whose key the
- * page keeps and shows as a bearer token. There is no cookie, so nothing that a browser would send
- * by itself.
+ * login.h - signing in from browsers: a token is presented once and becomes a session
+ * (net/sessions.h), whose key the page keeps and sends as a bearer token. There is no cookie, so
+ * the browser sends nothing on its own.
  *
- *   POST /console/v1/login   {"token": T} or {"code": C}, a code that is good once: {"key": K}
- *   POST /console/v1/logout  the session ends, and what it has open
+ *   POST /console/v1/login   {"token": T} or {"code": C}, a one-time code: {"key": K}
+ *   POST /console/v1/logout  ends the session and everything it has open
  *   GET  /console/v1/session who is signed in
- *   POST /console/v1/code    for the owner: such a code
+ *   POST /console/v1/code    for the owner: returns such a code
  *   POST /console/v1/open    see apps.h
  */
 #ifndef MUSTER_SERVER_LOGIN_H

@@ -4,6 +4,10 @@
  * job created by the owner can be scaled by a caller who may change it; a caller who changes any
  * text in it is responsible for all of it.
  *
+ * A Notebook's ssh server accepts keys from Secrets, which more accounts may write than may enter
+ * its pod. So a Secret has a record of what its writers may enter, and the agent takes no keys from
+ * one whose writers may not enter the pod.
+ *
  * A container's root is the machine's, with volumes on top: with a passwd file of one's own there,
  * a program like su would make anyone root. So pods of a namespace's user cannot gain rights by
  * executing programs (no_new_privs).
@@ -128,8 +132,8 @@ static int check_account(struct server_request *r, const struct json *next, cons
         return 0;
     return err_set(
         err, ERR_FORBIDDEN,
-        "%s \"%s\" is forbidden: User \"%s\" cannot create pods, which having them act as "
-        "the service account \"%s\" needs",
+        "%s \"%s\" is forbidden: User \"%s\" cannot create pods, which is required to let "
+        "them act as the service account \"%s\"",
         resource_name(r->arena, r->route.kind), object_name(next), r->caller->user, account);
 }
 
@@ -475,6 +479,52 @@ static int admit_maker(struct server_request *r, const struct json *old, struct 
     return rc;
 }
 
+/* --- Secrets ------------------------------------------------------------------------------- */
+
+enum entry { ENTRY_NONE, ENTRY_NAMESPACE_USER, ENTRY_ANY };
+
+static enum entry recorded_entry(const struct json *secret)
+{
+    const char *text = object_annotation(secret, ANNOTATION_WRITER_ENTERS);
+
+    if (!text)
+        return ENTRY_ANY;
+    return strcmp(text, ENTERS_NAMESPACE_USER) == 0 ? ENTRY_NAMESPACE_USER : ENTRY_NONE;
+}
+
+static enum entry callers_entry(const struct server_request *r)
+{
+    const struct access what = {.verb = "create",
+                                .group = "",
+                                .resource = kind_pod.plural,
+                                .subresource = "exec",
+                                .ns = r->route.ns,
+                                .name = ""};
+
+    if (!rbac_allows(r->server, r->arena, r->caller, &what))
+        return ENTRY_NONE;
+    return may_be_anyone(r) ? ENTRY_ANY : ENTRY_NAMESPACE_USER;
+}
+
+/* Records the least that any writer of the data may enter. As with jobs, only removing the record
+ * adopts what others wrote. */
+static void admit_secret(struct server_request *r, const struct json *old, struct json *next)
+{
+    enum entry own = callers_entry(r), entry = recorded_entry(old);
+    struct json *meta = json_make_object(r->arena, next, "metadata");
+
+    if (!json_equal(json_get(old, "data"), json_get(next, "data")) && own < entry)
+        entry = own;
+    else if (own > entry && !object_annotation(next, ANNOTATION_WRITER_ENTERS))
+        entry = own;
+    if (entry < ENTRY_ANY)
+        json_set_string(r->arena, json_make_object(r->arena, meta, "annotations"),
+                        ANNOTATION_WRITER_ENTERS,
+                        entry == ENTRY_NONE ? ENTERS_NONE : ENTERS_NAMESPACE_USER);
+    else
+        json_remove(json_get_mut(meta, "annotations"), ANNOTATION_WRITER_ENTERS);
+}
+
 /* The annotation decides which user a namespace's pods run as. */
 static int admit_namespace(struct server_request *r, const struct json *old,
                            const struct json *next, struct err *err)
@@ -490,6 +540,26 @@ static int admit_namespace(struct server_request *r, const struct json *old,
     return rc;
 }
 
+/* Adding a container to a pod is being in it; the new one gets no more than its pod, whoever adds
+ * it: the pod's programs, which are the same user, could make it do anything. */
+static int admit_late(struct server_request *r, const struct json *old, struct json *next,
+                      bool dry_run, struct err *err)
+{
+    struct user_check c = {.request = r, .object = next};
+    int rc = machine_access_enter(r, old, err);
+
+    if (rc == 0 && !caller_may_everything(r->caller))
+        rc = check_specs(r, next, json_get(next, "spec"), err);
+    if (rc < 0 || !is_marked(old))
+        return rc;
+    rc = find_user(r, mark_of(old), dry_run, &c.user, err);
+    if (rc == 0)
+        rc = check_users(&c, json_get(next, "spec"), PATH_MEMBER(NULL, "spec"), err);
+    if (rc == 0)
+        set_user(r->arena, next, &c.user);
+    return rc;
+}
+
 /* --- the checks ---------------------------------------------------------------------------- */
 
 int machine_access_check(struct server_request *r, const struct json *old, struct json *next,
@@ -498,7 +568,9 @@ int machine_access_check(struct server_request *r, const struct json *old, struc
     const struct kind *k = r->route.kind;
     int rc = 0;
 
-    /* Subresources do not affect any of this. */
+    if (strcmp(r->route.subresource, EPHEMERAL_CONTAINERS) == 0)
+        return admit_late(r, old, next, dry_run, err);
+    /* Other subresources do not affect any of this. */
     if (*r->route.subresource)
         return 0;
     if (!caller_may_everything(r->caller) && !k->schema) {
@@ -510,6 +582,8 @@ int machine_access_check(struct server_request *r, const struct json *old, struc
         return rc;
     if (k == &kind_namespace)
         return admit_namespace(r, old, next, err);
+    if (k == &kind_secret)
+        admit_secret(r, old, next);
     if (r->server->root_pods && k == &kind_pod)
         return admit_pod(r, old, next, dry_run, err);
     if (r->server->root_pods && makes_pods(k))
@@ -517,7 +591,7 @@ int machine_access_check(struct server_request *r, const struct json *old, struc
     if (!old && is_marked(next))
         return err_set(err, ERR_BAD_REQUEST,
                        "metadata.annotations[" ANNOTATION_RUN_AS "]: leave it out: %s",
-                       r->server->root_pods ? "no pods are made of this"
+                       r->server->root_pods ? "no pods are created from this"
                                             : "pods run as the user of the daemon here");
     return 0;
 }

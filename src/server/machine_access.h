@@ -19,7 +19,7 @@
 #define MACHINE_ACCESS_RESOURCE "machineaccess"
 
 /* 403 if the caller lacks the right to what next has and old (NULL at creation) has not. Marks next
- * with the user of its pods. */
+ * with the user of its pods, or a Secret with what its writers may enter. */
 int machine_access_check(struct server_request *r, const struct json *old, struct json *next,
                          bool dry_run, struct err *err) must_check;
 /* The user a pod created by the caller in the route's namespace would run as; NAMESPACE_USER_NONE:

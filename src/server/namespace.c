@@ -83,6 +83,22 @@ static int make_default_queue(struct server *s, struct arena *a, struct err *err
                : 0;
 }
 
+/* How pods run here: with the machine's software, or in their image. */
+static int make_runtime_classes(struct server *s, struct arena *a, struct err *err)
+{
+    static const char *const names[] = {"image", "process"};
+    int rc = 0;
+
+    for (size_t i = 0; i < ELEMS(names) && rc == 0; i++) {
+        struct json *class = json_new_object(a);
+
+        json_set_string(a, class, "handler", names[i]);
+        if (object_is_absent(s, &kind_runtime_class, names[i]))
+            rc = make_object(s, a, &kind_runtime_class, "", names[i], class, err);
+    }
+    return rc;
+}
+
 int namespaces_make(struct server *s, struct err *err)
 {
     struct arena a = ARENA_INIT(SWEEP_MEMORY_BYTES);
@@ -97,6 +113,8 @@ int namespaces_make(struct server *s, struct err *err)
         rc = make_default_queue(s, &a, err);
     if (rc == 0)
         rc = roles_make(s, &a, err);
+    if (rc == 0)
+        rc = make_runtime_classes(s, &a, err);
     arena_release(&a);
     return rc;
 }

@@ -11,6 +11,8 @@
 #include "api/managed.h"
 #include "server/internal.h"
 
+#define CHECK_MEMORY_BYTES (64u * 1024u * 1024u) /* as a request may use */
+
 static bool type_is(const struct server_request *r, const char *type)
 {
     const char *given = r->content_type ? r->content_type : "";
@@ -22,19 +24,23 @@ static bool type_is(const struct server_request *r, const char *type)
 /* --- unknown fields ------------------------------------------------------------------------- */
 
 /* Looked for in what the patch sets: fields the object already has are not its fault. Values of the
- * wrong type are reported for the whole result, which has a name. */
-static int check_members(struct server_request *r, struct json *members, enum field_validation mode,
-                         struct err *err)
+ * wrong type are reported for the whole result, which has a name. members, which changes, has
+ * memory of its own: a large object fits the request's only a few times. */
+static int check_members(struct server_request *r, struct arena *own, struct json *members,
+                         enum field_validation mode, struct err *err)
 {
     auto_err found = ERR_INIT;
+    int rc = 0;
 
-    if (!members)
-        return out_of_memory(err);
-    if (object_decode(r->arena, r->route.kind, members, mode, request_warn, r, &found) == 0 ||
-        found.reason == ERR_INVALID)
-        return 0;
-    err_move(err, &found);
-    return err_errno(err->reason);
+    if (!members || arena_failed(own)) {
+        rc = out_of_memory(err);
+    } else if (object_decode(own, r->route.kind, members, mode, request_warn, r, &found) < 0 &&
+               found.reason != ERR_INVALID) {
+        err_move(err, &found);
+        rc = err_errno(err->reason);
+    }
+    arena_release(own);
+    return rc;
 }
 
 /* --- patch types ---------------------------------------------------------------------------- */
@@ -42,13 +48,15 @@ static int check_members(struct server_request *r, struct json *members, enum fi
 static struct json *run_merge(struct server_request *r, const struct json *old, struct json *patch,
                               enum field_validation mode, struct err *err)
 {
+    struct arena own = ARENA_INIT(CHECK_MEMORY_BYTES);
+
     if (!json_is(patch, JSON_OBJECT)) {
         err_set(err, ERR_BAD_REQUEST, "a merge patch must be an object");
         return NULL;
     }
     object_rename_aliases(r->route.kind, patch);
     if (mode != FIELD_VALIDATION_IGNORE &&
-        check_members(r, json_clone(r->arena, patch), mode, err) < 0)
+        check_members(r, &own, json_clone(&own, patch), mode, err) < 0)
         return NULL;
     return patch_merge(r->arena, old, patch);
 }
@@ -57,11 +65,23 @@ static struct json *run_strategic(struct server_request *r, const struct json *o
                                   struct json *patch, enum field_validation mode, struct err *err)
 {
     struct json *next = patch_strategic(r->arena, r->route.kind, old, patch, err);
+    struct arena own = ARENA_INIT(CHECK_MEMORY_BYTES);
 
     if (next && mode != FIELD_VALIDATION_IGNORE &&
-        check_members(r, patch_strategic_members(r->arena, patch), mode, err) < 0)
+        check_members(r, &own, patch_strategic_members(&own, patch), mode, err) < 0)
         return NULL;
     return next;
+}
+
+static bool is_decodable(const struct kind *k, const struct json *object)
+{
+    struct arena own = ARENA_INIT(CHECK_MEMORY_BYTES);
+    struct json *copy = json_clone(&own, object);
+    bool good = copy &&
+                object_decode(&own, k, copy, FIELD_VALIDATION_STRICT, NULL, NULL, NULL) == 0;
+
+    arena_release(&own);
+    return good;
 }
 
 /* Its operations contain no object to check: the whole result is checked, unless the old one
@@ -69,15 +89,12 @@ static struct json *run_strategic(struct server_request *r, const struct json *o
 static struct json *run_json(struct server_request *r, const struct json *old, struct json *patch,
                              enum field_validation mode, struct err *err)
 {
-    struct json *next = patch_json(r->arena, old, patch, err), *before;
+    struct json *next = patch_json(r->arena, old, patch, err);
+    struct arena own = ARENA_INIT(CHECK_MEMORY_BYTES);
 
-    if (!next || mode == FIELD_VALIDATION_IGNORE)
+    if (!next || mode == FIELD_VALIDATION_IGNORE || !is_decodable(r->route.kind, old))
         return next;
-    before = json_clone(r->arena, old);
-    if (before && object_decode(r->arena, r->route.kind, before, FIELD_VALIDATION_STRICT, NULL,
-                                NULL, NULL) < 0)
-        return next;
-    return check_members(r, json_clone(r->arena, next), mode, err) < 0 ? NULL : next;
+    return check_members(r, &own, json_clone(&own, next), mode, err) < 0 ? NULL : next;
 }
 
 static const struct patch_type {

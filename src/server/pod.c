@@ -41,7 +41,8 @@ int pod_choose_container(const struct server_request *r, const struct json *pod,
     if (!asked)
         return several(r, spec, err);
     if (!json_find(containers, "name", asked) &&
-        !json_find(json_get(spec, "initContainers"), "name", asked))
+        !json_find(json_get(spec, "initContainers"), "name", asked) &&
+        !json_find(json_get(spec, "ephemeralContainers"), "name", asked))
         return err_set(err, ERR_BAD_REQUEST, "container %s is not valid for pod %s", asked,
                        r->route.name);
     *ret = asked;

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "server/internal.h"
 
 static const struct {
@@ -44,6 +45,7 @@ static void use_class(struct server_request *r, struct json *spec, const struct 
 static int use_named(struct server_request *r, struct json *spec, const char *name, struct err *err)
 {
     const struct json *class = class_named(r, name);
+    const char *shown;
 
     for (size_t i = 0; i < ELEMS(of_system) && !class; i++)
         if (strcmp(of_system[i].name, name) == 0) {
@@ -54,10 +56,11 @@ static int use_named(struct server_request *r, struct json *spec, const char *na
         use_class(r, spec, class);
         return 0;
     }
+    shown = utf8_without_controls(r->arena, name, strlen(name));
     return err_set(err, ERR_FORBIDDEN,
                    "pods is forbidden: no PriorityClass with name %s was found "
                    "(spec.priorityClassName)",
-                   name);
+                   shown ? shown : "");
 }
 
 static int find_class(struct server_request *r, struct json *spec, struct err *err)

@@ -14,6 +14,7 @@
 #include "core/app.h"
 #include "core/batch_job.h"
 #include "core/job.h"
+#include "core/ledger.h"
 #include "core/mpi.h"
 #include "core/pod_state.h"
 #include "core/resources.h"
@@ -26,7 +27,7 @@
 #define POD_SPECS_LIMIT 64
 
 /* A pod spec in the object, and the number of such pods. */
-struct member {
+struct pods {
     const struct json *spec;
     int64_t count;
     const struct field_path *at;
@@ -37,9 +38,11 @@ struct wish {
     const struct json *object;
     const char *queue; /* NULL: none, and the object is not a job */
     const struct field_path *queue_at;
-    struct member members[POD_SPECS_LIMIT];
+    struct pods members[POD_SPECS_LIMIT];
     size_t members_len;
     const struct field_path *members_at; /* the path for errors about all of them together */
+    const struct kind *kind;             /* for shapes: the object's, or that of a group's pods */
+    const char *pod;                     /* the name of a group's pod that is checked, or NULL */
     struct err *err;
 };
 
@@ -57,10 +60,13 @@ static int refuse_at(const struct wish *w, const struct field_path *field, const
 {
     struct buf at = BUF_INIT(PATH_TEXT_LIMIT);
 
-    field_path_write(&at, field);
+    field_path_write(&at, w->pod ? w->queue_at : field);
+    if (w->pod)
+        text = arena_printf(w->request->arena, "pod \"%s\", which is labelled with its name: %s",
+                            w->pod, text);
     err_set(w->err, ERR_FORBIDDEN, "%s \"%s\" is forbidden: %s: %s%s%s",
             resource_name(w->request->arena, w->request->route.kind), object_name(w->object),
-            at.data ? at.data : "", text, *rule ? " " : "", rule);
+            at.data ? at.data : "", text ? text : "", *rule ? " " : "", rule);
     buf_release(&at);
     return err_errno(ERR_FORBIDDEN);
 }
@@ -93,7 +99,7 @@ static void add_members(struct wish *w, const struct json *spec, int64_t count,
     struct arena *a = w->request->arena;
 
     if (w->members_len < POD_SPECS_LIMIT)
-        w->members[w->members_len++] = (struct member){
+        w->members[w->members_len++] = (struct pods){
             .spec = spec,
             .count = count,
             .at = member_path(a, member_path(a, replica, "template"), "spec")};
@@ -167,10 +173,14 @@ static void read_pod(struct wish *w)
     struct arena *a = w->request->arena;
     const struct field_path *labels = member_path(a, member_path(a, NULL, "metadata"), "labels");
 
-    w->queue = object_label(w->object, LABEL_GROUP_NAME) ? NULL
-                                                         : object_label(w->object, LABEL_QUEUE);
-    w->queue_at = keep(a, PATH_KEY(labels, LABEL_QUEUE));
-    w->members[w->members_len++] = (struct member){
+    const char *group = object_label(w->object, LABEL_GROUP_NAME);
+    const struct json *of = group ? load(w->request, &kind_pod_group, w->request->route.ns, group)
+                                  : NULL;
+
+    w->queue = group ? json_string(json_at(of, "spec", "queue"), NULL)
+                     : object_label(w->object, LABEL_QUEUE);
+    w->queue_at = keep(a, PATH_KEY(labels, group ? LABEL_GROUP_NAME : LABEL_QUEUE));
+    w->members[w->members_len++] = (struct pods){
         .spec = json_get(w->object, "spec"), .count = 1, .at = member_path(a, NULL, "spec")};
     w->members_at = member_path(a, w->members[0].at, "containers");
 }
@@ -348,20 +358,23 @@ static const char *part_of(const struct json *container, const char *part, const
 }
 
 static int check_container(struct wish *w, const struct json *c, const struct field_path *at,
-                           const char *part, const struct json *limit)
+                           const char *part, const struct json *limit, const struct json *overhead)
 {
     struct arena *a = w->request->arena;
     const struct json *v;
 
     part = part_of(c, part, limit->key);
     v = json_at(c, "resources", part, limit->key);
-    if (quantity_json_milli(v, 0) <= quantity_json_milli(limit, 0))
+    if (add_i64(quantity_json_milli(v, 0), quantity_json_milli(overhead, 0)) <=
+        quantity_json_milli(limit, 0))
         return 0;
     return refuse_at(
         w, PATH_KEY(PATH_MEMBER(PATH_MEMBER(at, "resources"), part), limit->key), "(R003)",
-        arena_printf(a, "container \"%.63s\" has %s.%s %s, and queue \"%s\" allows %s",
-                     json_get_string(c, "name", ""), part, limit->key, quantity_json_text(a, v),
-                     w->queue, quantity_json_text(a, limit)));
+        arena_printf(a, "container \"%.63s\" has %s.%s %s%s%s, and queue \"%s\" allows %s",
+                     json_get_string(c, "name", ""), part, limit->key,
+                     v ? quantity_json_text(a, v) : "0", overhead ? " and the pod's overhead " : "",
+                     overhead ? quantity_json_text(a, overhead) : "", w->queue,
+                     quantity_json_text(a, limit)));
 }
 
 static const char *const container_lists[] = {"initContainers", "containers"};
@@ -372,14 +385,14 @@ static int check_shape(struct wish *w, const struct json *shape, const char *par
 
     json_each (limit, json_get(shape, part))
         for (size_t i = 0; i < w->members_len * ELEMS(container_lists); i++) {
-            const struct member *m = &w->members[i / ELEMS(container_lists)];
+            const struct pods *m = &w->members[i / ELEMS(container_lists)];
             const char *list = container_lists[i % ELEMS(container_lists)];
             size_t n = 0;
 
             json_each (c, json_get(m->spec, list))
                 rc = rc ? rc
                         : check_container(w, c, PATH_INDEX(PATH_MEMBER(m->at, list), n++), part,
-                                          limit);
+                                          limit, json_at(m->spec, "overhead", limit->key));
         }
     return rc;
 }
@@ -411,8 +424,8 @@ static int check_shapes(struct wish *w, const struct json *queue)
     json_each (rule, json_index(documents, 0)) {
         const struct json *shape = json_get(rule, "resourceShape");
 
-        if (!names_one(json_get(rule, "apiGroups"), r->route.kind->group) ||
-            !names_one(json_get(rule, "resources"), r->route.kind->plural))
+        if (!names_one(json_get(rule, "apiGroups"), w->kind->group) ||
+            !names_one(json_get(rule, "resources"), w->kind->plural))
             continue;
         rc = rc ? rc : check_shape(w, shape, "requests");
         rc = rc ? rc : check_shape(w, shape, "limits");
@@ -427,7 +440,7 @@ static int check_shares(struct wish *w)
     static const char *const parts[] = {"requests", "limits"};
 
     for (size_t i = 0; i < w->members_len * ELEMS(container_lists); i++) {
-        const struct member *m = &w->members[i / ELEMS(container_lists)];
+        const struct pods *m = &w->members[i / ELEMS(container_lists)];
         const char *name = container_lists[i % ELEMS(container_lists)];
         size_t n = 0;
 
@@ -472,10 +485,38 @@ static int check_scheduler(struct wish *w)
     return err_errno(ERR_INVALID);
 }
 
+static int check_amounts(struct wish *w, const struct json *queue)
+{
+    int rc = check_quota(w, queue);
+
+    return rc == 0 ? check_shapes(w, queue) : rc;
+}
+
+/* Those that were there before it. A job creates its pods after its group. */
+static int check_group_pods(struct wish *w, const struct json *queue)
+{
+    struct server_request *r = w->request;
+    const struct group *g = room_find_group(r->server, r->route.ns, object_name(w->object));
+    int rc = 0;
+
+    w->kind = &kind_pod;
+    w->members_len = 1;
+    for (const struct member *m = g ? g->first : NULL; m && rc == 0; m = m->next) {
+        const struct json *pod = member_is_live(m) && !m->bound
+                                     ? load(r, &kind_pod, r->route.ns, m->name)
+                                     : NULL;
+
+        w->pod = m->name;
+        w->members[0] = (struct pods){.spec = json_get(pod, "spec"), .count = 1};
+        rc = pod ? check_amounts(w, queue) : 0;
+    }
+    return rc;
+}
+
 int queue_check(struct server_request *r, const struct json *object, struct err *err)
 {
     const struct kind *k = r->route.kind;
-    struct wish w = {.request = r, .object = object, .err = err};
+    struct wish w = {.request = r, .object = object, .kind = k, .err = err};
     bool is_notebook = k == &kind_notebook || k->stored_as == &kind_notebook;
     const struct json *queue;
     int rc;
@@ -505,6 +546,8 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
     if (rc != 0 || !w.queue)
         return rc;
     queue = load(r, &kind_queue, QUEUE_NAMESPACE, w.queue);
+    if (k == &kind_pod && object_label(object, LABEL_GROUP_NAME)) /* its group is in already */
+        return queue ? check_amounts(&w, queue) : 0;
     if (!queue)
         return refuse_unknown(&w);
     if (json_bool(json_at(queue, "spec", "closed"), false))
@@ -513,7 +556,7 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
                                    "queue \"%s\" is closed: muster queue open %s opens it", w.queue,
                                    w.queue));
     rc = check_namespace(&w, queue);
-    if (rc == 0)
-        rc = check_quota(&w, queue);
-    return rc == 0 ? check_shapes(&w, queue) : rc;
+    if (rc != 0)
+        return rc;
+    return k == &kind_pod_group ? check_group_pods(&w, queue) : check_amounts(&w, queue);
 }

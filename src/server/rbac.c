@@ -18,7 +18,8 @@ struct search {
     struct arena *arena;
     const struct caller *who;
     const struct access *what; /* looking for a rule that allows it ... */
-    struct json *rules;        /* ... or collecting all rules */
+    struct json *rules;        /* ... or collecting all rules about resources ... */
+    struct json *paths;        /* ... and about paths */
     const char *ns;
     bool allowed;
 };
@@ -64,8 +65,25 @@ static bool names_object(const struct json *names, const char *name)
     return json_len(names) == 0 || json_has(names, name);
 }
 
+/* An asterisk at the end stands for any rest. */
+static bool names_path(const struct json *list, const char *path)
+{
+    json_each (item, list) {
+        const char *text = json_string(item, "");
+        size_t len = strlen(text);
+
+        if (len && text[len - 1] == '*' ? strncmp(path, text, len - 1) == 0
+                                        : strcmp(path, text) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool rule_allows(const struct json *rule, const struct access *what)
 {
+    if (what->path)
+        return list_has(json_get(rule, "verbs"), what->verb) &&
+               names_path(json_get(rule, "nonResourceURLs"), what->path);
     return list_has(json_get(rule, "verbs"), what->verb) &&
            list_has(json_get(rule, "apiGroups"), what->group) &&
            names_resource(json_get(rule, "resources"), what) &&
@@ -115,7 +133,8 @@ static void use_role(struct search *q, const struct json *ref)
 {
     json_each (rule, json_get(find_role(q->server, q->arena, q->ns, ref), "rules")) {
         if (q->rules)
-            (void)json_append(q->rules, json_clone(q->arena, rule));
+            (void)json_append(json_get(rule, "nonResourceURLs") ? q->paths : q->rules,
+                              json_clone(q->arena, rule));
         else
             q->allowed = q->allowed || rule_allows(rule, q->what);
     }
@@ -151,7 +170,8 @@ static void search(struct search *q)
 bool rbac_allows(struct server *s, struct arena *a, const struct caller *who,
                  const struct access *what)
 {
-    struct search q = {.server = s, .arena = a, .who = who, .what = what, .ns = what->ns};
+    struct search q = {
+        .server = s, .arena = a, .who = who, .what = what, .ns = what->path ? "" : what->ns};
 
     if (!caller_is_known(who) || who->kind == CALLER_ANONYMOUS)
         return false;
@@ -162,9 +182,10 @@ bool rbac_allows(struct server *s, struct arena *a, const struct caller *who,
 }
 
 void rbac_list_rules(struct server *s, struct arena *a, const struct caller *who, const char *ns,
-                     struct json *rules)
+                     struct json *rules, struct json *paths)
 {
-    struct search q = {.server = s, .arena = a, .who = who, .rules = rules, .ns = ns};
+    struct search q = {
+        .server = s, .arena = a, .who = who, .rules = rules, .paths = paths, .ns = ns};
 
     search(&q);
 }
@@ -225,11 +246,15 @@ static const char *verb_of(const struct server_request *r)
 int rbac_require(struct server *s, struct arena *a, const struct caller *who,
                  const struct access *what, struct err *err)
 {
-    const char *slash = *what->subresource ? "/" : "", *dot = *what->group ? "." : "";
-    const char *where;
+    const char *slash, *dot, *where;
 
     if (rbac_allows(s, a, who, what))
         return 0;
+    if (what->path)
+        return err_set(err, ERR_FORBIDDEN, "forbidden: User \"%s\" cannot %s path \"%s\"",
+                       who ? who->user : "", what->verb, what->path);
+    slash = *what->subresource ? "/" : "";
+    dot = *what->group ? "." : "";
     where = *what->ns ? arena_printf(a, "in the namespace \"%s\"", what->ns)
                       : "at the cluster scope";
     return err_set(err, ERR_FORBIDDEN,
@@ -310,7 +335,7 @@ static int check_giving(struct server_request *r, const struct json *rule, const
     }
     err_set(err, ERR_FORBIDDEN,
             "User \"%s\" cannot give the right to use resource \"" MACHINE_ACCESS_RESOURCE
-            "\" in API group \"" MACHINE_ACCESS_GROUP "\"%s%s%s, and has it not",
+            "\" in API group \"" MACHINE_ACCESS_GROUP "\"%s%s%s, which it lacks",
             r->caller->user, *name ? " named \"" : "", name, *name ? "\"" : "");
     err_hint(err, "only a user who has that right there, or the owner, can grant it");
     return err_errno(ERR_FORBIDDEN);

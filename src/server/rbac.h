@@ -8,11 +8,14 @@
 
 #include "server/tokens.h"
 
+#define METRICS_PATH "/metrics" /* the one that not everyone may read */
+
 struct access {
     const char *verb; /* "get" */
     const char *group, *resource, *subresource;
     const char *ns;   /* "" for cluster kinds and for all namespaces */
     const char *name; /* "" for collections */
+    const char *path; /* instead of a resource: "/metrics" */
 };
 
 bool rbac_allows(struct server *s, struct arena *a, const struct caller *who,
@@ -31,8 +34,8 @@ int rbac_check_access(struct server_request *r, const struct access *what,
  * old is NULL at creation. */
 int rbac_check_grant(struct server_request *r, const struct json *old, const struct json *next,
                      struct err *err) must_check;
-/* Appends every rule that applies to `who` in ns. */
+/* Appends every rule that applies to `who` in ns: about resources to rules, the others to paths. */
 void rbac_list_rules(struct server *s, struct arena *a, const struct caller *who, const char *ns,
-                     struct json *rules);
+                     struct json *rules, struct json *paths);
 
 #endif

@@ -25,15 +25,18 @@ static bool may_access(struct server_request *r, const struct caller *who, const
     return rbac_allows(r->server, r->arena, who, &what);
 }
 
-/* Everyone may read non-resource paths: discovery, health, the version. */
+/* Everyone may read non-resource paths other than metrics: discovery, health, the version. */
 static bool may_ask(struct server_request *r, const struct caller *who, const struct json *spec)
 {
     const struct json *resource = json_get(spec, "resourceAttributes");
+    const struct json *asked = json_get(spec, "nonResourceAttributes");
+    const struct access what = {.verb = json_get_string(asked, "verb", ""),
+                                .path = json_get_string(asked, "path", "")};
 
     if (json_is(resource, JSON_OBJECT))
         return may_access(r, who, resource);
-    return caller_may_everything(who) ||
-           json_string_is(json_at(spec, "nonResourceAttributes", "verb"), "get");
+    return (strcmp(what.verb, "get") == 0 && strcmp(what.path, METRICS_PATH) != 0) ||
+           rbac_allows(r->server, r->arena, who, &what);
 }
 
 static int answer_access(struct server_request *r, const struct caller *who, struct json *review,
@@ -116,8 +119,8 @@ static int fill_rules(struct server_request *r, struct json *review, struct err 
     if (!caller_may_everything(r->caller)) {
         rbac_list_rules(r->server, r->arena, r->caller,
                         json_string(json_at(review, "spec", "namespace"), ""),
-                        json_make_array(r->arena, status, "resourceRules"));
-        (void)json_make_array(r->arena, status, "nonResourceRules");
+                        json_make_array(r->arena, status, "resourceRules"),
+                        json_make_array(r->arena, status, "nonResourceRules"));
         json_set_bool(r->arena, status, "incomplete", false);
         return 0;
     }
@@ -178,7 +181,7 @@ static int fill_token(struct server_request *r, struct json *review, struct err 
     } else {
         json_set_string(r->arena, status, "error",
                         audiences ? "the token is not valid here"
-                                  : "the token is not for the audiences that were asked for");
+                                  : "the token is not for the requested audiences");
     }
     return 0;
 }

@@ -132,8 +132,8 @@ int room_check_new_group(struct server_request *r, const struct json *group, str
         return 0;
     r->route.name = object_name(group);
     return err_set(err, ERR_FORBIDDEN,
-                   "podgroups.scheduler.tensorstack.dev \"%s\" is forbidden: spec.queue: pods run "
-                   "that are labelled with its name, and %s",
+                   "podgroups.scheduler.tensorstack.dev \"%s\" is forbidden: spec.queue: pods "
+                   "that are labelled with its name run %s",
                    object_name(group), why);
 }
 
@@ -153,7 +153,26 @@ static const char *not_offered(struct server_request *r, const struct json *pod,
                    : NULL;
 }
 
-int room_check_pod(struct server_request *r, const struct json *old, const struct json *next,
+const struct group *room_find_group(struct server *s, const char *ns, const char *name)
+{
+    struct ledger *l = open_ledger(s);
+
+    return l ? ledger_find_group(l, ns, name, false) : NULL;
+}
+
+/* From now on it counts there, whatever becomes of its PodGroup. */
+static void note_queue(struct server_request *r, const struct ledger *l, struct json *pod)
+{
+    const char *name = object_label(pod, LABEL_GROUP_NAME);
+    const struct group *g = name ? ledger_find_group(l, object_namespace(pod), name, false) : NULL;
+    struct json *meta = json_make_object(r->arena, pod, "metadata");
+
+    if (g)
+        json_set_string(r->arena, json_make_object(r->arena, meta, "annotations"),
+                        ANNOTATION_BOUND_QUEUE, g->queue->name);
+}
+
+int room_check_pod(struct server_request *r, const struct json *old, struct json *next,
                    struct err *err)
 {
     const char *node = json_string(json_at(next, "spec", "nodeName"), "");
@@ -168,8 +187,10 @@ int room_check_pod(struct server_request *r, const struct json *old, const struc
     why = admit_pod(l, r->arena, next);
     if (!why)
         why = not_offered(r, next, node);
-    if (!why)
+    if (!why) {
+        note_queue(r, l, next);
         return 0;
+    }
     if (old)
         return refuse(r, "pods/binding", why, err);
     r->route.name = object_name(next);

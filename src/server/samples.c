@@ -1,14 +1,14 @@
 /*
- * samples.c - GET pods/NAME/samples and nodes/NAME/samples: what they used, as columns. Ours,
- * beside the Kubernetes API: that has no history.
+ * samples.c - GET pods/NAME/samples and nodes/NAME/samples: their past usage, as columns. Our own
+ * addition: the Kubernetes API has no history.
  *
- * What may stand in the query:
+ * Query parameters:
  *
  * - since, until: times (2026-01-31T15:04:05Z), or numbers as the answer's times are
  *
- * - step: seconds, for one value per step; else the finest there is
+ * - step: seconds, for one value per step; default: the finest resolution
  *
- * - uid: the pod that had this UID, also when it is gone
+ * - uid: the pod with this UID, even if it is deleted
  */
 #include <errno.h>
 #include <stdlib.h>

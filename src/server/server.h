@@ -49,10 +49,13 @@ unsigned server_port(const struct server *s); /* 0 when not listening */
 
 /* Serves the path prefix ("/board") and everything below it with fn: on the same port, after the
  * same checks. prefix must outlive the server. -ENOSPC when there are too many. */
-#define SERVER_MOUNTS_LIMIT 8u
+#define SERVER_MOUNTS_LIMIT 12u
 int server_mount(struct server *s, const char *prefix, mount_fn *fn, void *arg) must_check;
 /* The same for handlers that pull request bodies (net/httpd.h), however long they are. */
 int server_mount_pulling(struct server *s, const char *prefix, mount_fn *fn, void *arg) must_check;
+/* The same for those paths of the API that fit. */
+int server_mount_proxy(struct server *s, bool (*fits)(const char *path), mount_fn *fn,
+                       void *arg) must_check;
 
 /* The same for apps shown in the browser, each at its own origin without access to ours
  * (server/apps.h). */

@@ -1,6 +1,7 @@
 /* shape.c - see shape.h. Plain objects are copied from the store as bytes, never encoded again. */
 #include "server/shape.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -73,26 +74,37 @@ bool shape_copies(const struct shape *s)
            !kind_hooks_completes(s->kind);
 }
 
-static struct json *table_of(struct shape *s, const struct json *object, bool with_columns)
+/* Only what columns read is parsed. */
+static bool skims(const struct shape *s)
 {
-    struct json *table = table_new(&s->scratch, s->kind, with_columns);
-
-    table_add_row(&s->scratch, table, s->kind, object, s->include, clock_now_ms(s->server->clock));
-    json_set_stringf(&s->scratch, table, "apiVersion", "meta.k8s.io/%s", s->table_version);
-    return table;
+    return s->format == FORMAT_TABLE && s->include != TABLE_INCLUDE_OBJECT && s->kind->row_parts &&
+           !kind_hooks_completes(s->kind);
 }
 
-/* Rows keep the object in scratch, as the table may share parts of it. */
 static const struct json *parsed(struct shape *s, const struct blob *b, const struct json *object,
                                  struct err *err)
 {
-    bool skims = s->format == FORMAT_TABLE && s->include != TABLE_INCLUDE_OBJECT &&
-                 s->kind->row_parts && !kind_hooks_completes(s->kind);
-
-    if (object || !skims)
-        return object ? object : shape_parse(s, b, err);
+    if (object)
+        return object;
+    assert(b);
+    if (!skims(s))
+        return shape_parse(s, b, err);
     arena_reset(&s->scratch);
     return json_skim(&s->scratch, b->data, b->len, s->kind->row_parts, err);
+}
+
+static void write_row(struct shape *s, const struct blob *b, const struct json *object,
+                      struct buf *out)
+{
+    table_write_row(out, &s->scratch, s->kind, object, skims(s) ? b : NULL, s->include,
+                    clock_now_ms(s->server->clock));
+}
+
+static void write_columns(struct shape *s, bool with_columns, struct buf *out)
+{
+    buf_adds(out, "\"columnDefinitions\":");
+    json_write(out, with_columns ? table_columns(&s->scratch, s->kind) : NULL);
+    buf_adds(out, ",\"rows\":[");
 }
 
 static int write_checked(struct shape *s, const struct json *v, struct buf *out, struct err *err)
@@ -132,8 +144,7 @@ int shape_item(struct shape *s, const struct blob *b, const struct json *object,
         return arena_failed(&s->scratch) ? out_of_memory(err) : 0;
     }
     if (s->format == FORMAT_TABLE) {
-        table_write_row(out, &s->scratch, s->kind, object, s->include,
-                        clock_now_ms(s->server->clock));
+        write_row(s, b, object, out);
         return arena_failed(&s->scratch) ? out_of_memory(err) : 0;
     }
     return write_checked(s, shown(s, object), out, err);
@@ -142,8 +153,6 @@ int shape_item(struct shape *s, const struct blob *b, const struct json *object,
 int shape_event(struct shape *s, const struct blob *b, const struct json *object, bool with_columns,
                 struct buf *out, struct err *err)
 {
-    struct json *table;
-
     if (b && shape_copies(s)) {
         arena_reset(&s->scratch);
         stored_write(out, &s->scratch, s->kind, b, s->bare);
@@ -158,10 +167,14 @@ int shape_event(struct shape *s, const struct blob *b, const struct json *object
     }
     if (s->format != FORMAT_TABLE)
         return write_checked(s, shown(s, object), out, err);
-    table = table_of(s, object, with_columns);
-    json_set_string(&s->scratch, json_make_object(&s->scratch, table, "metadata"),
-                    "resourceVersion", object_resource_version(object));
-    return write_checked(s, table, out, err);
+    buf_addf(out,
+             "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":{"
+             "\"resourceVersion\":\"%s\"},",
+             s->table_version, object_resource_version(object));
+    write_columns(s, with_columns, out);
+    write_row(s, b, object, out);
+    buf_adds(out, "]}");
+    return arena_failed(&s->scratch) ? out_of_memory(err) : 0;
 }
 
 int shape_frame(struct shape *s, const char *type, const struct blob *b, const struct json *object,
@@ -219,11 +232,8 @@ void shape_list_begin(struct shape *s, struct buf *out)
         return;
     case FORMAT_TABLE:
         arena_reset(&s->scratch);
-        buf_addf(out,
-                 "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",\"columnDefinitions\":",
-                 s->table_version);
-        json_write(out, json_get(table_new(&s->scratch, k, true), "columnDefinitions"));
-        buf_adds(out, ",\"rows\":[");
+        buf_addf(out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",", s->table_version);
+        write_columns(s, true, out);
         return;
     }
 }

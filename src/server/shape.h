@@ -49,6 +49,6 @@ void reply_shaped(struct server_request *r, const struct shape *s, struct buf *b
  * known whether there is more. */
 void shape_list_begin(struct shape *s, struct buf *out);
 void shape_list_end(struct shape *s, int64_t revision, const char *continue_token,
-                    int64_t remaining, struct buf *out); /* remaining 0: not said */
+                    int64_t remaining, struct buf *out); /* remaining 0: not reported */
 
 #endif

@@ -260,7 +260,7 @@ static int read_audiences(struct server_request *r, const struct json *spec,
 
         if (len == 0 || len > AUDIENCE_LIMIT_BYTES)
             return invalid(err, r->route.name, "spec.audiences",
-                           "Invalid value: each must be a text of 1 to " STRINGIFY(
+                           "Invalid value: each must be a string of 1 to " STRINGIFY(
                                AUDIENCE_LIMIT_BYTES) " bytes");
     }
     return 0;

@@ -5,6 +5,7 @@
 
 #include "net/metrics.h"
 #include "server/internal.h"
+#include "server/rbac.h"
 
 #define METRICS_LIMIT_BYTES (256u * 1024u)
 #define VERSION_TEXT "v1.32.0+muster"
@@ -53,9 +54,12 @@ int verb_health(struct server_request *r, struct err *err)
 int verb_metrics(struct server_request *r, struct err *err)
 {
     static const char name[] = "apiserver_storage_objects";
+    const struct access what = {.verb = "get", .path = METRICS_PATH};
     struct buf b = BUF_INIT(METRICS_LIMIT_BYTES);
+    int rc = rbac_check_access(r, &what, err);
 
-    (void)err;
+    if (rc < 0)
+        return rc;
     buf_addf(&b, "# HELP %s Objects stored.\n# TYPE %s gauge\n", name, name);
     for (size_t i = 0; r->server->kinds[i]; i++) {
         const struct kind *k = r->server->kinds[i], *last = i ? r->server->kinds[i - 1] : NULL;

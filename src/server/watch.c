@@ -341,7 +341,7 @@ static void put_bookmark(struct watch *w)
 
     w->bookmark_due = false;
     if (now < w->sent_revision)
-        return; /* waiting for a future revision: nothing to send yet */
+        return; /* what is computed is not up to date yet */
     w->sent_revision = now;
     piece_clear(w);
     arena_reset(a);
@@ -524,19 +524,25 @@ static int start_timers(struct watch *w, const struct server_request *r, struct 
     return w->end_timer && (w->bookmark_timer || !w->bookmarks) ? 0 : out_of_memory(err);
 }
 
-/* From now, or from a revision; if that is too old, an error is the stream's only event. */
+/* From now, or from a revision; if that is too old, or of a later state of the database than this
+ * one, an error is the stream's only event. */
 static int open_events(struct watch *w, int64_t from, enum initial initial, struct err *err)
 {
+    int64_t newest = store_revision(w->server->store);
     auto_err refused = ERR_INIT;
     int rc;
 
-    if (endpoints_are(w->selection.kind)) {
+    if (from > newest) {
+        (void)err_set(&refused, ERR_EXPIRED,
+                      "too large resource version: %" PRId64 ", current: %" PRId64, from, newest);
+        rc = -ESTALE;
+    } else if (endpoints_are(w->selection.kind)) {
         w->sent_revision = from;
         rc = endpoints_watch_open(w->server, w->selection.kind, initial == INITIAL_ADDED ? 0 : from,
                                   events_came, w, &w->made, &refused);
     } else {
         if (initial == INITIAL_ADDED) {
-            from = store_revision(w->server->store);
+            from = newest;
             store_list(w->collection, w->selection.prefix, NULL, take_initial, w);
         }
         w->sent_revision = from;

@@ -66,7 +66,8 @@ size_t stored_bare_len(const struct blob *b)
     return find_managed(b).begin;
 }
 
-/* managed: with the last member of an object as it is stored in its metadata, not left out. */
+/* managed: a stored object's field managers become metadata.managedFields; otherwise they are left
+ * out. */
 static struct json *parse(struct arena *a, const struct blob *b, bool managed, struct err *err)
 {
     struct json *object = json_parse(a, b->data, b->len, err);

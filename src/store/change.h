@@ -1,6 +1,7 @@
 /*
  * change.h - one write on its way: queued, committed on the writer thread, and finally a record in
- * the watch window. It is handed over whole; the members below say who may touch them.
+ * the watch window. It is handed over whole; the comments below say which thread may use which
+ * members.
  */
 #ifndef MUSTER_STORE_CHANGE_H
 #define MUSTER_STORE_CHANGE_H

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "store/history.h"
+#include "store/log_check.h"
 #include "store/presence.h"
 #include "store/space.h"
 
@@ -40,7 +41,7 @@
 #define REVISION_LEAP ((int64_t)1 << 32)
 #define TRIM_ROWS 128u /* deleted at once, and twice what the transaction adds */
 
-/* Free pages: some are kept for reuse, the rest is returned, this many per transaction. */
+/* Some free pages are kept for reuse; the rest are returned, at most this many per transaction. */
 #define FREE_PAGES_KEPT 256
 #define VACUUM_PAGES 32
 /* Overwriting is faster than growing: the log is truncated only while idle. */
@@ -73,23 +74,27 @@ enum statement {
     COMMIT,
     ROLLBACK,
     ADD,
+    FIND,
     REMOVE,
-    SET_REVISION,
-    SET_HORIZON,
+    SEAL,
     COUNT_PAGES,
     COUNT_FREE,
     VACUUM,
     STATEMENTS
 };
 
+static const char seal_text[] =
+    "UPDATE meta SET value = CASE name WHEN 'revision' THEN ?1 WHEN 'horizon' THEN ?2"
+    " WHEN 'rows' THEN ?3 WHEN 'sum' THEN ?4 ELSE ?5 END";
+
 static const char *const statement_texts[STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
     [COMMIT] = "COMMIT",
     [ROLLBACK] = "ROLLBACK",
     [ADD] = "INSERT INTO writes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [FIND] = "SELECT crc FROM writes WHERE revision=?1",
     [REMOVE] = "DELETE FROM writes WHERE revision=?1",
-    [SET_REVISION] = "UPDATE meta SET value=?1 WHERE name='revision'",
-    [SET_HORIZON] = "UPDATE meta SET value=?1 WHERE name='horizon'",
+    [SEAL] = seal_text,
     [COUNT_PAGES] = "PRAGMA page_count",
     [COUNT_FREE] = "PRAGMA freelist_count",
     [VACUUM] = "PRAGMA incremental_vacuum(" STRINGIFY(VACUUM_PAGES) ")",
@@ -103,6 +108,7 @@ struct database {
     int log_pages_left; /* by the last checkpoint that could not finish */
     int64_t most_pages; /* the file can have by now */
     bool has_spare;     /* free pages, perhaps more than are kept */
+    struct seal seal;   /* of the last commit */
     struct history history;
     struct space space;
     struct presence presence;
@@ -125,6 +131,9 @@ static enum err_reason reason_of(int code)
 
 /* --- opening */
 
+static const char missing_rows_hint[] =
+    "restore the file from a backup, or see \"Rows that are missing\" in docs/storage.md";
+
 static int open_error(struct database *d, int code, struct err *err)
 {
     int r;
@@ -134,11 +143,16 @@ static int open_error(struct database *d, int code, struct err *err)
         r = err_set(err, ERR_UNAVAILABLE, "the database %s is in use by another process", d->path);
         err_hint(err, "stop the other one first, or use another data folder");
         return r;
+    case SQLITE_DONE:
+        r = err_set(err, ERR_INTERNAL,
+                    "the database %s is damaged: rows of its table meta are missing", d->path);
+        err_hint(err, missing_rows_hint);
+        return r;
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-    case SQLITE_DONE: /* a required row is missing */
         r = err_set(err, ERR_INTERNAL, "the database %s is damaged: %s", d->path,
-                    sqlite3_errmsg(d->handle));
+                    sqlite3_errcode(d->handle) == SQLITE_OK ? sqlite3_errstr(code)
+                                                            : sqlite3_errmsg(d->handle));
         err_hint(err, "restore the file from a backup");
         return r;
     case SQLITE_CANTOPEN:
@@ -165,6 +179,16 @@ static int check_log_mode(struct database *d, struct err *err)
                : err_set(err, ERR_UNAVAILABLE,
                          "cannot open the database %s: its disk does not allow a write-ahead log",
                          d->path);
+}
+
+/* A damaged one is left as it is: closing would else move what SQLite found of it. */
+static int check_log(struct database *d, struct err *err)
+{
+    int r = log_check(d->log_path, d->space.fd, err);
+
+    if (r < 0)
+        (void)sqlite3_db_config(d->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    return r;
 }
 
 static int prepare_layout(struct database *d, struct err *err)
@@ -241,7 +265,9 @@ static int open_checked(struct database *d, struct err *err)
     code = sqlite3_open_v2(d->path, &d->handle, flags, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_exec(d->handle, lock_setting, NULL, NULL, NULL);
-    if (code == SQLITE_OK && stat(d->path, &st) == 0 && st.st_size == 0)
+    if (code == SQLITE_OK && stat(d->path, &st) == 0 && st.st_size == 1)
+        code = SQLITE_NOTADB; /* SQLite would take it for empty */
+    if (code == SQLITE_OK && st.st_size == 0)
         code = sqlite3_exec(d->handle, first_settings, NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_exec(d->handle, settings, NULL, NULL, NULL);
@@ -249,7 +275,10 @@ static int open_checked(struct database *d, struct err *err)
         code = sqlite3_exec(d->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     if (code != SQLITE_OK)
         return open_error(d, code, err);
+    space_init(&d->space, d->path, d->log_path);
     r = check_log_mode(d, err);
+    if (r == 0)
+        r = check_log(d, err);
     if (r == 0)
         r = prepare_layout(d, err);
     if (r < 0)
@@ -263,7 +292,6 @@ static int open_checked(struct database *d, struct err *err)
     if (stat(d->path, &st) == 0)
         keep_size(d, st.st_size);
     d->has_spare = true;
-    space_init(&d->space, d->path, d->log_path);
     presence_note(&d->presence, d->path, d->log_path);
     return prepare_statements(d, err);
 }
@@ -341,23 +369,47 @@ static bool is_damaged(struct row *row)
     return damaged;
 }
 
-/* The replaced row, and for a deletion its own row, become history. */
-static int add_history(struct database *d, const struct row *row, bool replaced)
+/* A row that is only history now, and for a deletion its own row, too. */
+static int add_history(struct database *d, const struct row *row, bool damaged,
+                       const struct database_loading *l)
 {
     int64_t bytes = (int64_t)(row->key_len + row->value_len);
+    int64_t since = min_i64(row->revision, l->newest);
 
     if (history_reserve(&d->history, 2) < 0)
         return -ENOMEM;
-    if (replaced)
-        history_add(&d->history, (struct history_row){row->previous, row->revision, bytes});
-    if (row->deletion)
-        history_add(&d->history, (struct history_row){row->revision, row->revision, bytes});
+    if (l->past)
+        history_add(&d->history, (struct history_row){l->past, since, bytes});
+    if (row->deletion && !damaged && l->past != row->revision)
+        history_add(&d->history, (struct history_row){row->revision, since, bytes});
     return 0;
+}
+
+static int refuse_rows(struct database *d, int64_t found, struct err *err)
+{
+    int r = !d->seal.whole
+                ? err_set(err, ERR_INTERNAL,
+                          "the database %s is damaged: the seal in its table meta is, and does not "
+                          "prove that all rows are there",
+                          d->path)
+            : d->seal.rows == found
+                ? err_set(err, ERR_INTERNAL,
+                          "the database %s is damaged: rows in it are not those that were written",
+                          d->path)
+                : err_set(err, ERR_INTERNAL,
+                          "the database %s is damaged: it had %" PRId64 " rows, and %" PRId64
+                          " are there",
+                          d->path, d->seal.rows, found);
+
+    err_hint(err, missing_rows_hint);
+    return r;
 }
 
 static int load_rows(struct database *d, sqlite3_stmt *s, struct database_loading *l,
                      struct err *err)
 {
+    struct seal read = {.revision = l->newest, .horizon = l->horizon};
+    bool any_damaged = false;
     int code, r;
 
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
@@ -365,14 +417,22 @@ static int load_rows(struct database *d, sqlite3_stmt *s, struct database_loadin
         bool damaged;
 
         read_row(s, &row);
+        seal_add(&read, row.crc, 1);
         damaged = is_damaged(&row);
+        any_damaged |= damaged;
+        l->past = 0;
         r = l->row(l, &row, damaged, err);
-        if (r >= 0 && !damaged && add_history(d, &row, r > 0) < 0)
+        if (r == 0 && add_history(d, &row, damaged, l) < 0)
             r = err_set(err, ERR_INTERNAL, "out of memory");
         if (r < 0)
             return r;
     }
-    return code == SQLITE_DONE ? 0 : open_error(d, code, err);
+    if (code != SQLITE_DONE)
+        return open_error(d, code, err);
+    if (!seal_matches(&d->seal, &read, any_damaged))
+        return refuse_rows(d, read.rows, err);
+    d->seal = read;
+    return 0;
 }
 
 #define ROW_COLUMNS "revision, previous, deletion, collection, key, value, crc"
@@ -414,12 +474,10 @@ static int read_meta(struct database *d, struct database_loading *l)
     if (code == SQLITE_OK)
         code = newest_row(d, most, &last);
     if (code == SQLITE_OK)
-        code = layout_query(d->handle, "SELECT value FROM meta WHERE name='revision'", &l->newest);
-    if (code == SQLITE_OK)
-        code = layout_query(d->handle, "SELECT value FROM meta WHERE name='horizon'", &l->horizon);
-    l->newest = max_i64(l->newest > most ? 0 : l->newest, last);
-    l->newest = max_i64(l->newest, l->horizon > most ? 0 : l->horizon);
-    l->horizon = min_i64(l->horizon, l->newest);
+        code = layout_read_seal(d->handle, &d->seal);
+    l->newest = max_i64(d->seal.revision > most ? 0 : d->seal.revision, last);
+    l->newest = max_i64(l->newest, d->seal.horizon > most ? 0 : d->seal.horizon);
+    l->horizon = d->seal.whole ? min_i64(d->seal.horizon, l->newest) : l->newest;
     return code;
 }
 
@@ -469,7 +527,7 @@ static int64_t count(struct database *d, enum statement which)
     return n;
 }
 
-static int add(struct database *d, const struct change *c)
+static int add(struct database *d, const struct change *c, struct seal *seal)
 {
     sqlite3_stmt *s = d->statements[ADD];
     struct row row = {.revision = c->revision,
@@ -491,8 +549,35 @@ static int add(struct database *d, const struct change *c)
     (void)sqlite3_bind_text(s, 5, row.key, (int)row.key_len, SQLITE_STATIC);
     /* TOOBIG leaves NULL, which the column refuses */
     (void)sqlite3_bind_text64(s, 6, row.value, row.value_len, SQLITE_STATIC, SQLITE_UTF8);
-    (void)sqlite3_bind_int64(s, 7, row_crc(&row));
+    row.crc = row_crc(&row);
+    (void)sqlite3_bind_int64(s, 7, row.crc);
+    seal_add(seal, row.crc, 1);
     return run(d, ADD);
+}
+
+static int remove_row(struct database *d, int64_t revision, struct seal *seal)
+{
+    sqlite3_stmt *find = d->statements[FIND];
+    int code;
+
+    (void)sqlite3_bind_int64(find, 1, revision);
+    code = sqlite3_step(find);
+    if (code == SQLITE_ROW)
+        seal_add(seal, sqlite3_column_int64(find, 0), -1);
+    (void)sqlite3_reset(find);
+    return code == SQLITE_DONE  ? SQLITE_OK
+           : code == SQLITE_ROW ? run_with(d, REMOVE, revision)
+                                : code;
+}
+
+static int write_seal(struct database *d, const struct seal *seal)
+{
+    sqlite3_stmt *s = d->statements[SEAL];
+    const int64_t values[] = {seal->revision, seal->horizon, seal->rows, seal->sum, seal_crc(seal)};
+
+    for (size_t i = 0; i < ELEMS(values); i++)
+        (void)sqlite3_bind_int64(s, (int)i + 1, values[i]);
+    return run(d, SEAL);
 }
 
 /* One transaction: new rows and deleted ones. */
@@ -500,6 +585,7 @@ struct transaction {
     const struct change *first;
     size_t count, trimmed;
     int64_t newest, most_pages;
+    struct seal seal;
     bool creates;
     bool in_place; /* no history: rows are replaced */
 };
@@ -517,18 +603,17 @@ static struct transaction transaction_of(const struct change *first)
     return t;
 }
 
-static int write_changes(struct database *d, const struct transaction *t)
+static int write_changes(struct database *d, struct transaction *t)
 {
     int code = SQLITE_OK;
 
     for (const struct change *c = t->first; c && code == SQLITE_OK; c = c->next) {
         if (t->in_place && c->replaces)
-            code = run_with(d, REMOVE, c->replaces);
+            code = remove_row(d, c->replaces, &t->seal);
         if (code == SQLITE_OK && !(t->in_place && c->deletion))
-            code = add(d, c);
+            code = add(d, c, &t->seal);
     }
-    if (code == SQLITE_OK && t->in_place)
-        code = run_with(d, SET_REVISION, t->newest);
+    t->seal.revision = t->newest;
     return code;
 }
 
@@ -550,15 +635,16 @@ static size_t too_many(const struct history *h, const struct transaction *t)
 
 static int trim(struct database *d, struct transaction *t)
 {
-    int64_t horizon = t->in_place ? t->newest : 0;
+    int64_t horizon = t->in_place ? t->newest : t->seal.horizon;
     int code = SQLITE_OK;
 
     t->trimmed = too_many(&d->history, t);
     for (size_t i = 0; i < t->trimmed && code == SQLITE_OK; i++) {
-        code = run_with(d, REMOVE, history_at(&d->history, i)->revision);
+        code = remove_row(d, history_at(&d->history, i)->revision, &t->seal);
         horizon = max_i64(horizon, history_at(&d->history, i)->since);
     }
-    return code == SQLITE_OK && horizon ? run_with(d, SET_HORIZON, horizon) : code;
+    t->seal.horizon = horizon;
+    return code == SQLITE_OK ? write_seal(d, &t->seal) : code;
 }
 
 static int give_back_pages(struct database *d, const struct transaction *t)
@@ -595,6 +681,7 @@ static int write_all(struct database *d, struct transaction *t)
 {
     int code = run(d, BEGIN);
 
+    t->seal = d->seal;
     if (code == SQLITE_OK)
         code = write_changes(d, t);
     if (code == SQLITE_OK)
@@ -618,13 +705,17 @@ static void roll_back(struct database *d)
  * If the disk refuses that too, the outcome is open until it does not. */
 static void bury(struct database *d, int64_t newest)
 {
+    struct seal seal = d->seal;
     int code = run(d, BEGIN);
 
+    seal.revision = newest;
     if (code == SQLITE_OK)
-        code = run_with(d, SET_REVISION, newest);
+        code = write_seal(d, &seal);
     if (code == SQLITE_OK)
         code = run(d, COMMIT);
-    if (code != SQLITE_OK)
+    if (code == SQLITE_OK)
+        d->seal = seal;
+    else
         roll_back(d);
 }
 
@@ -647,6 +738,7 @@ static int write_in_place(struct database *d, struct transaction *t)
 
 static void committed(struct database *d, const struct transaction *t)
 {
+    d->seal = t->seal;
     history_drop(&d->history, t->trimmed);
     for (const struct change *c = t->first; c && !t->in_place; c = c->next) {
         int64_t bytes = (int64_t)(c->key_len + c->value->len);
@@ -715,6 +807,7 @@ static int tidy(struct database *d, struct transaction *t)
 {
     int code = run(d, BEGIN);
 
+    t->seal = d->seal;
     if (code == SQLITE_OK)
         code = trim(d, t);
     for (int64_t spare = count(d, COUNT_FREE); code == SQLITE_OK && spare > FREE_PAGES_KEPT;
@@ -742,7 +835,7 @@ void database_rest(struct database *d)
     if (d->space.scarce || presence_check(&d->presence) || !is_loose(d))
         return;
     if (tidy(d, &t) == SQLITE_OK)
-        history_drop(&d->history, t.trimmed);
+        committed(d, &t);
     else
         roll_back(d);
     d->space.allocated_pages = 0;

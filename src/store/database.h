@@ -19,9 +19,9 @@ void database_close(struct database *d);
 struct database_loading {
     int64_t newest;  /* newest revision ever */
     int64_t horizon; /* every write after it is included */
+    int64_t past;    /* set by row: the revision of a row that is only history now */
     /* A row, valid during the call; damaged: its contents are not what was written, and its
-     * revision may be anything. Returns 1 when it replaced an earlier row, 0 when not, a negative
-     * errno with err set to stop. */
+     * revision may be anything. A negative errno with err set stops. */
     int (*row)(struct database_loading *l, const struct row *row, bool damaged, struct err *err);
 };
 

@@ -10,8 +10,8 @@ struct identity {
     int64_t revision; /* that the row was written with */
 };
 
-/* What is read, what the value says, and other (the object whose place the row took, or NULL) are
- * tried in all combinations until a checksum proves one. False: none. */
+/* Tries all combinations of what is read, what the value says, and other (the object whose row this
+ * one replaced, or NULL), until a checksum proves one. False: none. */
 bool identity_find(struct arena *a, const struct row *row, const struct identity *other,
                    struct identity *ret);
 

@@ -37,7 +37,7 @@
 #define DEFAULT_READY_BYTES (8u * 1024u * 1024u)
 #define KEY_LIMIT_BYTES 1024u
 #define DAMAGED_VALUE_LIMIT_BYTES (64u * 1024u * 1024u)
-#define FORGOTTEN "" /* the collection of deletions that replace rows of no known object */
+#define FORGOTTEN "" /* the collection of deletions that replace rows of unknown objects */
 
 /* Of an entry with writes that are not settled. */
 struct flights {
@@ -45,16 +45,16 @@ struct flights {
     unsigned count;
 };
 
-/* There are as many as objects, so nothing is in it that only few need. */
+/* There are as many as objects, so rarely needed members are elsewhere. */
 struct entry {
     struct store_collection *collection;
-    struct store_item committed; /* value NULL: not there (yet), or its text is */
-    struct entry *next, **at;    /* in the line of those that are ready; at is NULL: not in it */
+    struct store_item committed; /* value NULL: absent, or only its compressed text is kept */
+    struct entry *next, **at;    /* in the line of uncompressed entries; at is NULL: not in it */
     struct flights *flights;     /* NULL: none */
-    bool asked_for;              /* since it was last looked at in the line */
-    bool unreadable;             /* for lack of memory, when it was last asked for */
+    bool asked_for;              /* since it last came up in the line */
+    bool unreadable;             /* could not be expanded when last requested, for lack of memory */
     bool damaged;                /* what is stored cannot be trusted; committed has its revision */
-    struct map_node node;        /* its value is the committed value, shrunk; NULL: not made */
+    struct map_node node;        /* its value is the compressed committed value; NULL: not made */
 };
 
 struct store_collection {
@@ -64,7 +64,7 @@ struct store_collection {
     size_t committed_count;
     struct window window;
     bool changed; /* since its watches were notified */
-    bool is_used; /* by the server: not only read from a damaged row */
+    bool is_used; /* created by the server, not only read from a damaged row */
     struct store_collection *next_changed;
     char name[];
 };
@@ -75,6 +75,7 @@ struct damage {
     const struct store_collection *collection; /* as read */
     int64_t revision;                          /* as read; that of the entries it withholds */
     int64_t written;                           /* the true one; INT64_MAX: not known */
+    int64_t crc;                               /* as read */
     bool identified;
 };
 
@@ -355,38 +356,44 @@ size_t store_count(struct store_collection *c)
     return c->committed_count;
 }
 
+struct listing {
+    const char *prefix;
+    size_t prefix_len;
+    bool heads;
+    bool (*fn)(void *arg, const struct store_item *item);
+    void *arg;
+};
+
 /* One of many: it stays uncompressed only during the call, unless requested separately. */
-static bool tell(struct entry *e, const struct store_item *item,
-                 bool (*fn)(void *arg, const struct store_item *item), void *arg)
+static bool tell(void *arg, struct map_node *n)
 {
+    const struct listing *l = arg;
+    struct entry *e = entry_of(n);
+    const struct store_item *item = l->heads && e->flights ? &e->flights->head : &e->committed;
     bool was_ready = e->committed.value, goes_on;
 
+    if (n->key_len < l->prefix_len || memcmp(n->key, l->prefix, l->prefix_len) != 0)
+        return false; /* keys with the prefix are adjacent */
     if (item == &e->committed && !make_ready(e))
         return true;
-    goes_on = !item->value || fn(arg, item);
+    goes_on = !item->value || l->fn(l->arg, item);
     if (!was_ready && !e->at && text_of(e) && e->committed.value)
         drop_value(e);
     return goes_on;
 }
 
+/* The prefix ends with '/', so no key equals it. */
 void store_list(struct store_collection *c, const char *prefix, const char *after,
                 bool (*fn)(void *arg, const struct store_item *item), void *arg)
 {
-    size_t len = prefix ? strlen(prefix) : 0;
-    struct map_node *n;
+    struct listing l = {.prefix = prefix ? prefix : "",
+                        .prefix_len = prefix ? strlen(prefix) : 0,
+                        .fn = fn,
+                        .arg = arg};
 
-    if (after && (!len || strcmp(after, prefix) >= 0))
-        n = map_after(&c->entries, after, strlen(after));
-    else
-        n = map_seek(&c->entries, prefix, len);
-    for (; n; n = map_after(&c->entries, n->key, n->key_len)) {
-        struct entry *e = entry_of(n);
-
-        if (len && (n->key_len < len || memcmp(n->key, prefix, len) != 0))
-            return; /* keys with the prefix are adjacent */
-        if (!tell(e, &e->committed, fn, arg))
-            return;
-    }
+    if (!after || strcmp(after, l.prefix) < 0)
+        after = l.prefix;
+    map_visit_after(&c->entries, *after ? after : NULL, strlen(after), tell, &l);
 }
 
 /* The rank of the first key after those with the prefix, which ends with '/'. */
@@ -413,12 +420,9 @@ size_t store_count_after(struct store_collection *c, const char *prefix, const c
 void store_list_heads(struct store_collection *c,
                       bool (*fn)(void *arg, const struct store_item *item), void *arg)
 {
-    map_for_each (n, &c->entries) {
-        struct entry *e = entry_of(n);
+    struct listing l = {.prefix = "", .heads = true, .fn = fn, .arg = arg};
 
-        if (!tell(e, e->flights ? &e->flights->head : &e->committed, fn, arg))
-            return;
-    }
+    map_visit_after(&c->entries, NULL, 0, tell, &l);
 }
 
 uint32_t store_epoch(const struct store *s)
@@ -514,19 +518,31 @@ static void release_withheld(struct store *s, int64_t revision)
     }
 }
 
-/* The row was replaced. Returns whether it was damaged. */
-static bool damage_ended(struct store *s, int64_t revision)
+static struct damage **damage_at(struct store *s, int64_t revision)
 {
-    struct damage **at = &s->damages, *d;
+    struct damage **at = &s->damages;
 
-    while ((d = *at) && d->revision != revision)
-        at = &d->next;
+    while (*at && (*at)->revision != revision)
+        at = &(*at)->next;
+    return at;
+}
+
+/* The row was replaced, if it was damaged at all. */
+static void damage_ended(struct store *s, int64_t revision)
+{
+    struct damage **at = damage_at(s, revision), *d = *at;
+
     if (!d)
-        return false;
+        return;
     *at = d->next;
     release_withheld(s, revision);
     free(d);
-    return true;
+}
+
+/* The key, in FORGOTTEN, of the deletion that gives a damaged row up. */
+static void key_of_forgotten(const struct damage *d, char ret[static 48])
+{
+    (void)snprintf(ret, 48, "%" PRId64 " %" PRIx64, d->revision, (uint64_t)d->crc);
 }
 
 /* --- writing */
@@ -619,17 +635,16 @@ int store_damage_forget(struct store *s, int64_t revision, store_done_fn *done, 
 {
     struct store_collection *c = collection_make(s, FORGOTTEN);
     struct blob *nothing = blob_new("{}", 2);
-    const struct damage *d = revision ? s->damages : NULL; /* 0 means that no row is replaced */
-    char key[24];
+    const struct damage *d = revision ? *damage_at(s, revision) : NULL; /* 0: no row is replaced */
+    char key[48];
     int rc = -ENOMEM;
 
-    while (d && d->revision != revision)
-        d = d->next;
-    (void)snprintf(key, sizeof(key), "%" PRId64, revision);
     if (!d)
         rc = -ENOENT;
-    else if (c && nothing)
+    else if (c && nothing) {
+        key_of_forgotten(d, key);
         rc = queue_change(c, key, nothing, true, revision, done, arg);
+    }
     blob_unref(nothing);
     return rc;
 }
@@ -702,7 +717,7 @@ static void publish(struct store *s, struct change *change)
     c->committed_count -= (size_t)(before && change->deletion);
     entry_is_whole(s, e);
     if (change->replaces)
-        (void)damage_ended(s, change->replaces);
+        damage_ended(s, change->replaces);
     s->committed_revision = change->revision;
     flight_ended(e);
     ready_join(e);
@@ -825,8 +840,8 @@ static int withhold_key(struct store_collection *c, const char *key, int64_t rev
     return 0;
 }
 
-/* Its key may be what is damaged, its value, or the revision it says it took the place of: nothing
- * that any of these names is as it was written last. */
+/* Its key may be damaged, or its value, or the revision it claims to replace: every object that any
+ * of these names is out of date. */
 static int withhold_all(struct store *s, struct arena *a, const struct row *row,
                         struct store_collection *other, struct entry *before, struct err *err)
 {
@@ -842,19 +857,25 @@ static int withhold_all(struct store *s, struct arena *a, const struct row *row,
     return rc;
 }
 
-/* Unless it was replaced: a row whose revision is damaged comes out of turn. */
+/* Unless it was replaced: a row with a damaged revision is out of order. Then what it hides, or the
+ * row itself, is history. */
 static int withhold_identified(struct store *s, const struct identity *id, int64_t revision,
-                               struct err *err)
+                               int64_t *ret_past, struct err *err)
 {
     struct store_collection *c = collection_make(s, id->collection);
     const struct entry *e = c ? entry_find(c, id->key) : NULL;
 
-    return e && !e->damaged && e->committed.revision > id->revision
-               ? 0
-               : withhold_key(c, id->key, revision, err);
+    if (e && !e->damaged && e->committed.revision > id->revision) {
+        *ret_past = revision;
+        damage_ended(s, revision);
+        return 0;
+    }
+    if (e && !e->damaged)
+        *ret_past = e->committed.revision;
+    return withhold_key(c, id->key, revision, err);
 }
 
-/* Which object it is, by its checksums or because it took the place of that object's row. */
+/* Which object it is: by its checksums, or because it replaced that object's row. */
 static bool identify(struct arena *a, const struct row *row, const struct store_collection *c,
                      const struct entry *before, struct identity *ret)
 {
@@ -869,19 +890,22 @@ static bool identify(struct arena *a, const struct row *row, const struct store_
            strcmp(before->node.key, row->key) == 0;
 }
 
-static int load_damaged(struct store *s, const struct row *row, int64_t newest, struct err *err)
+static int load_damaged(struct store *s, struct database_loading *l, const struct row *row,
+                        struct err *err)
 {
     struct store_collection *other = NULL;
     struct entry *before = row->previous ? find_revision(s, row->previous, &other) : NULL;
     struct identity id;
     struct arena a = ARENA_INIT(DAMAGED_VALUE_LIMIT_BYTES);
     struct damage *d = calloc(1, sizeof(*d));
+    int64_t unknown_until = l->newest;
     int rc;
 
     if (d) {
         d->identified = identify(&a, row, other, before, &id);
         d->revision = row->revision;
         d->written = d->identified ? id.revision : INT64_MAX;
+        d->crc = row->crc;
         d->collection = collection_make(s, row->collection);
         d->next = s->damages;
     }
@@ -890,22 +914,31 @@ static int load_damaged(struct store *s, const struct row *row, int64_t newest, 
         rc = err_set(err, ERR_INTERNAL, "out of memory");
     } else {
         s->damages = d;
-        rc = d->identified ? withhold_identified(s, &id, row->revision, err)
+        if (d->identified)
+            unknown_until = min_i64(max_i64(row->revision, id.revision), l->newest);
+        rc = d->identified ? withhold_identified(s, &id, row->revision, &l->past, err)
                            : withhold_all(s, &a, row, other, before, err);
     }
     arena_release(&a);
-    restart_windows(s, min_i64(row->revision, newest));
+    restart_windows(s, unknown_until);
     return rc;
 }
 
-/* Whether the row is newer than the damaged one that withholds its object. */
-static bool is_newer(const struct store *s, const struct entry *e, const struct row *row)
+/* Whether the whole row proves that the damaged one before it is history. That it says so is not
+ * enough: the damaged revision may be another's, which was trimmed. */
+static bool is_proof(const struct row *row, const struct damage *d)
 {
-    const struct damage *d = s->damages;
+    struct row before = {.revision = d->revision,
+                         .collection = row->collection,
+                         .collection_len = row->collection_len,
+                         .key = row->key,
+                         .key_len = row->key_len,
+                         .crc = d->crc};
+    char forgotten[48];
 
-    while (d && d->revision != e->committed.revision)
-        d = d->next;
-    return !d || row->revision > d->written;
+    key_of_forgotten(d, forgotten);
+    return strcmp(row->collection, FORGOTTEN) == 0 ? strcmp(row->key, forgotten) == 0
+                                                   : row_is_identified(&before);
 }
 
 /* Like a committed write, but without notifications. */
@@ -938,20 +971,31 @@ static int load_row(struct database_loading *l, const struct row *row, bool dama
     struct blob *value = NULL;
     struct shrunk *text = NULL;
     struct entry *e;
-    bool replaced, small;
+    struct damage *d;
+    bool small;
 
     s->start_revision = max_i64(s->start_revision, l->horizon);
     if (damaged)
-        return load_damaged(s, row, l->newest, err);
+        return load_damaged(s, l, row, err);
+    d = *damage_at(s, row->previous);
+    if (d && is_proof(row, d)) {
+        l->past = d->revision;
+        damage_ended(s, d->revision);
+    }
     c = collection_make(s, row->collection);
     e = c ? entry_make(c, row->key, row->key_len) : NULL;
-    replaced = e && e->committed.revision && e->committed.revision == row->previous;
-    if (e && row->previous && damage_ended(s, row->previous)) { /* may have dropped e */
-        e = entry_make(c, row->key, row->key_len);
-        replaced = true;
-    }
-    if (e && e->damaged && !is_newer(s, e, row))
+    d = e && e->damaged ? *damage_at(s, e->committed.revision) : NULL;
+    if (d && row->revision <= d->written) {
+        if (d->identified)
+            l->past = row->revision;
         return 0;
+    }
+    if (e && e->committed.revision)
+        l->past = e->committed.revision;
+    if (d) {
+        damage_ended(s, d->revision); /* drops e */
+        e = entry_make(c, row->key, row->key_len);
+    }
     /* most are too old for watches, and not requested yet */
     small = row->revision <= s->start_revision && row->value_len < SHRINK_TEXT_LIMIT_BYTES;
     if (e && small)
@@ -976,7 +1020,7 @@ static int load_row(struct database_loading *l, const struct row *row, bool dama
     c->committed_count += is_there(e);
     entry_is_whole(s, e);
     entry_drop_if_unused(c, e);
-    return replaced;
+    return 0;
 }
 
 static int open_all(struct store *s, struct loop *l, struct err *err)

@@ -282,7 +282,7 @@ class Tls(harness.WithDaemon):
                         self.connect(context)
 
     def test_plain_and_tls_on_one_port(self):
-        """Also beside somebody who says nothing."""
+        """Even while another client sends nothing."""
         self.raw()
         tls, plain = self.https(), http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
         self.addCleanup(plain.close)

@@ -99,7 +99,7 @@ class Login(harness.DaemonTest):
         self.assertEqual(self.with_key("GET", "/api/v1/namespaces", self.key(code=code))[0], 200)
         status, _, body = self.ask("POST", "/console/v1/login", {"code": code})
         self.assertEqual(status, 401)
-        self.assertIn(b"used already", body)
+        self.assertIn(b"already been used", body)
         self.assertEqual(self.ask("POST", "/console/v1/code", {})[0], 401)
 
     def test_up_says_where_the_console_is(self):

@@ -13,6 +13,7 @@ QUEUES = "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues"
 GROUPS = "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/default/podgroups"
 SHAPES = "/api/v1/namespaces/t9k-system/configmaps"
 LABEL = "scheduler.tensorstack.dev/queue"
+GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
 FIELD = "spec.scheduler.t9kScheduler.queue"
 
 
@@ -45,11 +46,13 @@ class Admission(harness.WithDaemon):
                     queue("of-team", namespaceSelector={"matchLabels": {"team": "a"}}),
                     queue("nobodys"),
                     queue("shaped", resourceShapeProfile="modest", namespaceSelector=everybody),
+                    queue("shaped-for-all", resourceShapeProfile="small", namespaceSelector=everybody),
                     queue("shapeless", resourceShapeProfile="missing", namespaceSelector=everybody)):
             cls.daemon.call("POST", QUEUES, one)
         cls.daemon.call("POST", SHAPES, {
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "resource-shapes"},
-            "data": {"modest": "- apiGroups: [batch.tensorstack.dev]\n  resources: ['*']\n"
+            "data": {"small": "- resourceShape: {requests: {cpu: 2}}\n",
+                     "modest": "- apiGroups: [batch.tensorstack.dev]\n  resources: ['*']\n"
                                "  resourceShape: {requests: {cpu: 2}, limits: {memory: 1Gi}}\n"}})
 
     def jobs(self, ns="default"):
@@ -170,6 +173,28 @@ class Admission(harness.WithDaemon):
             {"name": "first", "image": "i", "resources": {"requests": {"cpu": 6}}}]
         self.refused(first, 'initContainers[0].resources.requests[cpu]: container "first" has requests.cpu 6', "(R003)")
         self.refused(queued("a", "shapeless"), "has no list of rules of that name", "(R003)")
+        heavy = queued("a", "shaped", requests={"cpu": "1"})
+        heavy["spec"]["replicaSpecs"][0]["template"]["spec"]["overhead"] = {"cpu": "1500m"}
+        self.refused(heavy, 'container "python" has requests.cpu 1 and the pod\'s overhead 1500m, and queue "shaped" allows 2',
+                     "(R003)")
+
+    def test_shapes_of_pods_in_groups_of_ones_own(self):
+        """Whichever of the two is made first."""
+        pods = harness.PODS.format(ns="default")
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "big", "labels": {GROUP_LABEL: "mine"}},
+               "spec": {"containers": [{"name": "c", "image": "none", "command": ["true"], "resources": {"requests": {"cpu": "6"}}}]}}
+        group = {"apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "PodGroup", "metadata": {"name": "mine"},
+                 "spec": {"minMember": 1, "queue": "shaped-for-all"}}
+        self.daemon.call("POST", GROUPS, group, expect=(201,))
+        answer = self.daemon.call("POST", pods, pod, expect=(403,))
+        self.assertIn('spec.containers[0].resources.requests[cpu]: container "c" has requests.cpu 6, '
+                      'and queue "shaped-for-all" allows 2 (R003)', answer["message"])
+        self.daemon.call("DELETE", GROUPS + "/mine", expect=(200,))
+        self.daemon.call("POST", pods, pod, expect=(201,))
+        answer = self.daemon.call("POST", GROUPS, group, expect=(403,))
+        self.assertIn('spec.queue: pod "big", which is labelled with its name: container "c" has requests.cpu 6, '
+                      'and queue "shaped-for-all" allows 2 (R003)', answer["message"])
+        self.daemon.call("DELETE", pods + "/big", expect=(200,))
 
     def test_who_makes_jobs_sees_the_queues(self):
         accounts, rbac = "/api/v1/namespaces/team/serviceaccounts", "/apis/rbac.authorization.k8s.io/v1/namespaces/team"

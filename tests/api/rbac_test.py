@@ -158,6 +158,34 @@ class Rbac(harness.WithDaemon):
                          f'roles.rbac.authorization.k8s.io is forbidden: {ME} cannot list resource "roles" in API '
                          'group "rbac.authorization.k8s.io" in the namespace "default"')
 
+    def test_metrics_are_for_the_owner_and_those_who_are_granted_them(self):
+        """They count everybody's objects."""
+        roles, bindings = (f"/apis/rbac.authorization.k8s.io/v1/{plural}" for plural in ("clusterroles", "clusterrolebindings"))
+        token = self.launcher(rule("*", "*"))
+        status, answer = self.as_account(token, "GET", "/metrics")
+        self.assertEqual((status, answer["message"]), (403, f'forbidden: {ME} cannot get path "/metrics"'))
+
+        def may(path):
+            spec = {"nonResourceAttributes": {"verb": "get", "path": path}}
+            return self.as_account(token, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                                   {"kind": "SelfSubjectAccessReview", "spec": spec})[1]["status"]["allowed"]
+        self.assertEqual([may("/metrics"), may("/healthz"), may("/version")], [False, True, True])
+        self.daemon.call("POST", roles, {"metadata": {"name": "scraper"},
+                                         "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]})
+        self.daemon.call("POST", bindings, {
+            "metadata": {"name": "scraper"}, "subjects": [{"kind": "ServiceAccount", "name": "launcher", "namespace": "default"}],
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "scraper"}})
+        self.assertTrue(may("/metrics"))
+        status, text = self.daemon.request("GET", "/metrics", headers={"Authorization": f"Bearer {token}"})
+        self.assertEqual(status, 200)
+        self.assertIn(b"apiserver_storage_objects", text)
+        review = self.as_account(token, "POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+                                 {"kind": "SelfSubjectRulesReview", "spec": {"namespace": "default"}})[1]["status"]
+        self.assertEqual(review["nonResourceRules"], [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}])
+        self.daemon.call("DELETE", f"{bindings}/scraper")
+        self.assertEqual(self.as_account(token, "GET", "/metrics")[0], 403)
+        self.daemon.call("DELETE", f"{roles}/scraper")
+
     def test_what_is_asked_about_others(self):
         """TokenReview and SubjectAccessReview: what a node asks about who comes to it."""
         tokens, access = (f"/apis/{group}/v1/{plural}" for group, plural in (
@@ -491,7 +519,7 @@ class Limited(harness.WithDaemon):
                 status, text = self.as_guest("POST", jobs, what)
                 self.assertEqual(status, 403, text)
                 self.assertIn(refused, text)
-                self.daemon.call("POST", jobs, what)  # whoever wrote it: nothing of muster's own folder by its path
+                self.daemon.call("POST", jobs, what)  # even the owner's: nothing in muster's own folder by path
                 self.addCleanup(self.daemon.call, "DELETE", f"{jobs}/{name}")
                 for who in (self.as_guest, self.daemon.request):
                     status, text = who("GET", f"/board/api/pytorchtrainingjobs/a/{name}/tags")

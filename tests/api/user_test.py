@@ -8,6 +8,7 @@ import pwd
 import select
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -136,6 +137,12 @@ class Users(harness.WithDaemon):
     def number(self, ns):
         found = self.daemon.call("GET", f"{NAMESPACES}/{ns}")["metadata"].get("annotations", {})
         return int(found.get("muster.dev/uid", 0))
+
+    def guest(self):
+        """Its number, which the first pod has the namespace given."""
+        self.make(self.pods, pod("first", "id -u"))
+        self.assertEqual(self.log_of("first"), f"{self.number('a')}\n")
+        return self.number("a")
 
     def mark(self):
         return {"muster.dev/run-as": str(self.number("a"))}
@@ -325,10 +332,7 @@ class Users(harness.WithDaemon):
         for name, path in (("reads", "carol/papers"), ("makes", "carol/new")):
             self.make(self.pods, pod(name, "cat /d/one", volumes=claim, container={
                 "volumeMounts": [{"name": "d", "mountPath": "/d", "subPath": path}]}))
-            (state,) = self.daemon.wait_for(self.pods, lambda pods, name=name: [
-                s["state"].get("terminated") for s in pods[name]["status"].get("containerStatuses", [])
-                if s["state"].get("terminated")] or None, f"{name} to fail")
-            self.assertIn(f'subPath "{path}" of volume "d": user {self.number("a")}', state["message"])
+            self.assertIn(f'subPath "{path}" of volume "d": user {self.number("a")}', self.message_of(name))
         self.assertFalse((folder / "carol/new").exists())
         self.make(self.pods, pod("own", "touch /d/file && id -u", volumes=claim, container={
             "volumeMounts": [{"name": "d", "mountPath": "/d", "subPath": "runs/1"}]}))
@@ -345,17 +349,63 @@ class Users(harness.WithDaemon):
                             ("writes", {"name": "c", "mountPath": "/d/carol/file", "subPath": "f"})):
             self.make(self.pods, pod(name, "true", volumes=volumes, container={
                 "volumeMounts": [{"name": "d", "mountPath": "/d"}, mount]}))
-            (state,) = self.daemon.wait_for(self.pods, lambda pods, name=name: [
-                s["state"].get("terminated") for s in pods[name]["status"].get("containerStatuses", [])
-                if s["state"].get("terminated")] or None, f"{name} to fail")
             self.assertIn(f'cannot be mounted at {mount["mountPath"]}: user {self.number("a")}, as which the container runs, '
-                          "may not make this folder", state["message"])
+                          "may not make this folder", self.message_of(name))
         self.assertEqual(sorted((folder / "carol").rglob("*")), before)
         self.make(self.pods, pod("own", "cat /d/mine/file && touch /d/mine/a/b/x", volumes=volumes, container={
             "volumeMounts": [{"name": "d", "mountPath": "/d"}, {"name": "e", "mountPath": "/d/mine/a/b"},
                              {"name": "c", "mountPath": "/d/mine/file", "subPath": "f"}]}))
         self.assertEqual(self.log_of("own"), "text\n")
         self.assertEqual({os.stat(folder / "mine" / path).st_uid for path in (".", "a", "a/b", "file")}, {self.number("a")})
+
+    def message_of(self, name):
+        (state,) = self.daemon.wait_for(self.pods, lambda pods: [
+            s["state"]["terminated"] for s in pods[name]["status"].get("containerStatuses", [])
+            if s["state"].get("terminated")] or None, f"{name} to end")
+        return state.get("message", "")
+
+    def test_a_mount_point_opens_no_folder_that_a_list_closes(self):
+        """In a read-only volume and on the machine, where the folder around the point is shown through another."""
+        shared = self.shared_claim()
+        machine = pathlib.Path(self.folder, "machine")
+        machine.mkdir()
+        self.addCleanup(shutil.rmtree, machine)
+        entries = ((1, 7, 2**32 - 1), (2, 0, self.guest()), (4, 5, 2**32 - 1), (16, 5, 2**32 - 1), (32, 5, 2**32 - 1))
+        denied = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+        for folder in (shared / "denied", machine):
+            folder.mkdir(exist_ok=True)
+            (folder / "secret").write_text("secret")
+            os.setxattr(folder, "system.posix_acl_access", denied)
+        volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "shared"}}, {"name": "e", "emptyDir": {}}]
+        user = f"user {self.number('a')}, as which the container runs, may not "
+        for name, around, said in (("volume", "/d/denied", f"the volume it is in is read-only, and {user}list the folder around"),
+                                   ("machine", str(machine), f"{user}make this folder")):
+            self.make(self.pods, pod(name, f"cat {around}/secret", volumes=volumes, container={"volumeMounts": [
+                {"name": "d", "mountPath": "/d", "readOnly": True}, {"name": "e", "mountPath": f"{around}/e"}]}))
+            self.assertIn(f'volume "e" cannot be mounted at {around}/e: {said}', self.message_of(name))
+        owners = pod("owner", "true", volumes=volumes, container={
+            "volumeMounts": [{"name": "e", "mountPath": f"{machine}/e"}]})
+        self.daemon.call("POST", self.pods, owners)
+        self.assertIn("has an access control list: make it there first", self.message_of("owner"))
+
+    def test_nothing_is_written_where_it_would_be_lost(self):
+        shared, guest = self.shared_claim(), self.guest()
+        for name in ("kept", "full"):
+            (shared / name).mkdir()
+            os.chown(shared / name, guest, guest)
+        (shared / "kept").chmod(0o555)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=1m,nr_inodes=1,uid={guest}", "tmpfs", shared / "full"], check=True)
+        self.addCleanup(subprocess.run, ["umount", shared / "full"], check=True)
+        volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "shared"}}, {"name": "e", "emptyDir": {}}]
+        for name, read_only, point, said in (
+                ("full", False, "/d/full/e", "No space left on device"),
+                ("own", False, "/d/kept/e", "may not make this folder"),
+                ("reads", True, "/d/kept/e", "")):
+            self.make(self.pods, pod(name, "chmod u+w /d/kept; touch /d/kept/new", volumes=volumes, container={"volumeMounts": [
+                {"name": "d", "mountPath": "/d", "readOnly": read_only}, {"name": "e", "mountPath": point}]}))
+            self.assertIn(said, self.message_of(name))
+        self.assertEqual(self.log_of("reads").count("Read-only file system"), 2)
+        self.assertEqual(list((shared / "kept").iterdir()), [])
 
     def test_a_probe_by_address_is_the_containers_user(self):
         server = socket.create_server(("127.0.0.1", 0))
@@ -462,7 +512,7 @@ class Users(harness.WithDaemon):
                 status, answer = self.ask(method, f"{self.jobs}/{name}{query}", body, **how)
                 self.assertEqual(status, 200, answer)
                 self.assertEqual(answer["metadata"]["annotations"]["muster.dev/run-as"], str(self.number("a")))
-                self.resume(self.daemon.call, name)  # whoever lets it run
+                self.resume(self.daemon.call, name)  # even if the owner resumes it
                 (pod_name,) = (found["metadata"]["name"] for found in self.daemon.wait_for(
                     self.pods, lambda pods: [p for p in pods.values() if p["metadata"].get("labels", {}).get(
                         "tensorstack.dev/owner-kind") == "PyTorchTrainingJob"], "its pod"))
@@ -573,6 +623,66 @@ class Users(harness.WithDaemon):
         self.check_restricted(after)
         self.daemon.call("DELETE", f"{books}/keyed")
         self.daemon.wait_for(f"{NAMESPACES}/a/secrets", lambda found: not found or None)
+
+    def test_keys_of_a_secret_count_where_its_writers_may_enter(self):
+        """A Notebook of the owner's, root's pod, and one of the guest's; `files` may write Secrets and enter no pod."""
+        books, secrets = "/apis/tensorstack.dev/v1beta1/namespaces/a/notebooks", f"{NAMESPACES}/a/secrets"
+        self.let_in("a", "files", {"verbs": ["*"], "resources": ["secrets"], "apiGroups": [""]})
+        files = {"Authorization": f"Bearer {self.tokens['a', 'files']}"}
+        enters = "muster.dev/writer-enters"
+
+        def key(name, who):
+            return {"metadata": {"name": name}, "stringData": {"k": f"ssh-ed25519 AAAA{who}"}}
+
+        def recorded(name):
+            return self.daemon.call("GET", f"{secrets}/{name}")["metadata"].get("annotations", {}).get(enters)
+
+        def condition(name):
+            def look(found):
+                said = {c["type"]: c for c in found[name].get("status", {}).get("conditions", [])}.get("SshReady")
+                return said if said and said["reason"] != "NotRunning" else None
+            return self.daemon.wait_for(books, look, f"SshReady of {name}")
+
+        def accepted(name):
+            uid = self.daemon.call("GET", f"{self.pods}/{name}-nb")["metadata"]["uid"]
+            (process, *_) = self.daemon.main_processes(uid)
+            path = pathlib.Path(f"/proc/{process}/root/t9k/ssh/authorized")
+            return sorted(line.split("AAAA")[1] for line in path.read_text().splitlines())
+        for name in ("owners", "changed", "adopted"):
+            self.daemon.call("POST", secrets, key(name, name))
+            self.assertIsNone(recorded(name))
+        self.make(secrets, key("guests", "guests"))
+        status, text = self.daemon.request("POST", secrets, key("filed", "filed"), headers=files)
+        self.assertEqual(status, 201, text)
+        for name in ("changed", "adopted"):
+            self.assertEqual(self.ask("PATCH", f"{secrets}/{name}", {"stringData": {"more": "ssh-ed25519 AAAAmore"}}, **MERGE)[0], 200)
+        # A label is no key; the record goes neither by another change nor by those who may enter no more.
+        self.assertEqual(self.ask("PATCH", f"{secrets}/owners", {"metadata": {"labels": {"a": "b"}}}, **MERGE)[0], 200)
+        self.daemon.call("PATCH", f"{secrets}/changed", {"stringData": {"own": "ssh-ed25519 AAAAown"}}, **MERGE)
+        self.assertEqual(self.ask("PATCH", f"{secrets}/changed", {"metadata": {"annotations": {enters: None}}}, **MERGE)[0], 200)
+        self.refused("reserved for muster itself", "PATCH", f"{secrets}/filed", {"metadata": {"annotations": {
+            enters: "namespace-user"}}}, code=422, **MERGE)
+        self.daemon.call("PATCH", f"{secrets}/adopted", {"metadata": {"annotations": {enters: None}}}, **MERGE)
+        self.assertEqual([recorded(name) for name in ("owners", "changed", "adopted", "guests", "filed")],
+                         [None, "namespace-user", None, "namespace-user", "none"])
+        ssh = {"enabled": True, "authorized_keys": ["owners", "changed", "adopted", "guests", "filed"]}
+        spec = {"type": "jupyter", "ssh": ssh, "template": {"spec": {"containers": [{"name": "notebook", "image": "none"}]}}}
+        self.daemon.call("POST", books, {"metadata": {"name": "roots"}, "spec": spec})
+        said = condition("roots")
+        self.assertEqual((said["status"], said["reason"]), ("True", "KeysRefused"), said)
+        self.assertIn("wrote them: changed guests filed.", said["message"])
+        self.assertEqual(accepted("roots"), ["adopted", "more", "owners"])
+        self.make(books, {"metadata": {"name": "guests"}, "spec": spec})
+        self.assertIn("wrote them: filed.", condition("guests")["message"])
+        self.assertEqual(accepted("guests"), ["adopted", "changed", "guests", "more", "more", "own", "owners"])
+        self.daemon.call("POST", books, {"metadata": {"name": "none"}, "spec": {
+            **spec, "ssh": {"enabled": True, "authorized_keys": ["changed"]}}})
+        said = condition("none")
+        self.assertEqual((said["status"], said["reason"]), ("False", "KeysRefused"), said)
+        self.assertIn("kubectl annotate secret changed muster.dev/writer-enters-", said["message"])
+        for path in (books, secrets):
+            self.daemon.call("DELETE", path)
+        self.daemon.wait_for(secrets, lambda found: not found or None)
 
     def test_a_tensorboard_of_the_guests(self):
         spec = {"logDir": {"pvc": [{"name": "runs"}]}}
@@ -736,6 +846,28 @@ class Users(harness.WithDaemon):
             self.assertIn('named "anyuser", which being in a pod', done.stderr)
         self.refused('named "anyuser"', "POST", f"{NAMESPACES}/a/serviceaccounts/guest/token",
                      {"spec": {"boundObjectRef": {"kind": "Pod", "name": "owners"}}})
+
+    def test_an_ephemeral_container_is_no_more_than_its_pod(self):
+        """Nobody adds one to a pod of others; in his own it is the namespace's user, like the pod's program."""
+        def add(to, name, **more):
+            container = {"name": name, "image": "none", "command": ["sh", "-c", "id -u; grep NoNewPrivs /proc/self/status"], **more}
+            return ("PATCH", f"{self.pods}/{to}/ephemeralcontainers", {"spec": {"ephemeralContainers": [container]}})
+        merge = {"content_type": "application/strategic-merge-patch+json"}
+        self.daemon.call("POST", self.pods, pod("owners", "exec sleep 1000"))
+        self.make(self.pods, pod("mine", "exec sleep 1000"))
+        self.running("owners")
+        self.running("mine")
+        self.refused('named "anyuser", which being in a pod', *add("owners", "a"), **merge)
+        self.refused('named "privileged"', *add("mine", "a", securityContext={"privileged": True}), **merge)
+        self.refused('named "anyuser"', *add("mine", "a", securityContext={"runAsUser": 0}), **merge)
+        status, answer = self.ask(*add("mine", "a"), **merge)
+        self.assertEqual(status, 200, answer)
+        self.daemon.call(*add("mine", "b"), **merge)  # by the owner: the pod's programs could use it for themselves
+        self.daemon.wait_for(self.pods, lambda pods: True if [
+            "terminated" in c["state"] for c in pods["mine"]["status"].get("ephemeralContainerStatuses", [])] == [True, True]
+            else None)
+        for name in "ab":
+            self.assertEqual(self.daemon.log("mine", "a", f"?container={name}"), f"{self.number('a')}\nNoNewPrivs:\t1\n")
 
 
 if __name__ == "__main__":

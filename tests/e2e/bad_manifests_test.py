@@ -92,6 +92,11 @@ MISTAKES = [
     ("restartPolicy: OnFailure", "restartPolicy: Sometimes", 17, "spec.replicaSpecs[0].restartPolicy", '"Never", "OnFailure", "Always", "ExitCode"'),
     ("replicas: 2", "replicas: -1", 16, "spec.replicaSpecs[0].replicas", "between 0 and 1024"),
     ("replicas: 2", "replicas: many", 16, "spec.replicaSpecs[0].replicas", "must be an integer"),
+    ("restartPolicy: OnFailure", "restartPolicy: yes", 17, "spec.replicaSpecs[0].restartPolicy", 'supported values: "Never", "OnFailure", "Always", "ExitCode"'),
+    ("restartPolicy: OnFailure", "restartPolicy: 3", 17, "spec.replicaSpecs[0].restartPolicy", 'supported values: "Never", "OnFailure", "Always", "ExitCode"'),
+    ("type: worker", "type: on", 15, "spec.replicaSpecs[0].type", "put it in quotes (YAML reads yes, no, on and off as true and false)"),
+    ("replicas: 2", 'replicas: "2"', 16, "spec.replicaSpecs[0].replicas", "must be an integer, without quotes"),
+    ("replicas: 2", "replicas: 1e3", 16, "spec.replicaSpecs[0].replicas", "must be an integer, without a decimal point or exponent"),
     ("replicas: 2", "replicas: 1.5", 16, "spec.replicaSpecs[0].replicas", "must be an integer"),
     ("name: fine", "name: Bad_Name", 4, "metadata.name", "lower case alphanumeric"),
     ("name: fine", "name: " + "x" * 70, 4, "metadata.name", "no more than 48 characters"),
@@ -144,7 +149,15 @@ class Offline(DaemonTest):
     def test_what_is_not_yaml(self):
         for old, new, place, right in (("    replicas: 2", "\treplicas: 2", "16:1", "indented with spaces, not with a tab"),
                                        ("replicas: 2", "replicas: {{ .Values.n }}", "16:16", "templates like {{ .Values.x }} must be rendered first"),
-                                       ("name: fine", "name: *x", "4:9", "unknown anchor"), ("emptyDir: {}\n", "emptyDir: {}\n}}\n", "37:1", "expected key")):
+                                       ("name: fine", "name: *x", "4:9", 'no value before this is marked &x; text that starts with * must be in quotes'),
+                                       ("name: fine", "name: @fine", "4:9", "a value cannot start with this character: put it in quotes"),
+                                       ("name: fine", "name: fine: x", "4:13", "a value that contains \": \" must be in quotes"),
+                                       ("name: fine", 'name: "\\d"', "4:10", "\\\\ is a backslash in double quotes"),
+                                       ('value: "1"', 'value: "1', "37:1", "the quoted text that began on line 27 is not closed"),
+                                       ("    restartPolicy", "   restartPolicy", "17:4", "the keys of a mapping must start in the same column"),
+                                       ("  - type: worker", "  - type: worker\n - type: x", "16:2", "must start in the same column"),
+                                       ('[sleep, "1000"]', '[sleep, "1000"', "24:11", "expected ',' or ']'"),
+                                       ("emptyDir: {}\n", "emptyDir: {}\n}}\n", "37:1", "expected key")):
             said = self.said(WHOLE.replace(old, new))
             self.assertEqual(len(said), 1, said)
             self.assertTrue(said[0].startswith(place + ": "), said)
@@ -249,7 +262,7 @@ class BadManifests(DaemonTest):
     def test_empty_file(self):
         done = self.daemon.cli("run", self.write("empty.yaml", "# nothing\n"))
         self.assertEqual(done.returncode, 1)
-        self.assertIn("holds no objects", done.stderr)
+        self.assertIn("contains no objects", done.stderr)
 
     def test_no_file(self):
         done = self.daemon.cli("run", "no-such.yaml")

@@ -30,9 +30,9 @@ class WithoutDaemon(unittest.TestCase):
     def test_usage(self):
         self.check(["rnu"], 2, "error: unknown command 'rnu'\n  hint: did you mean 'muster run'?\n")
         self.check(["up", "--detatch"], 2, "error: unknown option '--detatch'\n  hint: did you mean --detach?\n")
-        self.check(["rm"], 2, "error: which job?\n  hint: name jobs, or say --all or --selector LABELS; 'muster ps' lists them\n")
+        self.check(["rm"], 2, "error: which job?\n  hint: name jobs, or use --all or --selector LABELS; 'muster ps' lists them\n")
         self.check(["ps", "x"], 2,
-                   "error: 'muster ps' does not know what to do with 'x'\n  hint: 'muster ps -h' lists what it takes\n")
+                   "error: 'muster ps': unexpected argument 'x'\n  hint: 'muster ps -h' lists what it takes\n")
         self.check(["ps", "-o", "jsno"], 2,
                    "error: --output cannot be 'jsno'\n  hint: did you mean json? Allowed: table|wide|json|yaml|name|jsonpath=PATH\n")
         self.check(["controller"], 2, "error: --kubeconfig is required: it names the API server\n")
@@ -159,7 +159,7 @@ class Secrets(unittest.TestCase):
     GROUP = 54321  # a group of its own: files in /proc of a process that may not be dumped are root's all the same
 
     def started(self):
-        """A daemon that could write a core where it is, and a program beside it that anybody may look into."""
+        """A daemon that could write a core where it is, and a program beside it that any user may inspect."""
         daemon = Daemon(start=False)
         self.addCleanup(daemon.close)
         here, groups, limits = os.getcwd(), os.getresgid(), resource.getrlimit(resource.RLIMIT_CORE)
@@ -215,7 +215,7 @@ class SizedUp(unittest.TestCase):
                 self.assertIn(option, done.stderr)
             done = daemon.cli("up", "--gpus", "63")
             self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn("--gpus names a GPU that is not there", done.stderr)
+            self.assertIn("--gpus names a GPU that does not exist", done.stderr)
             done = daemon.cli("up", "--gpu-shares", "4:63")
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn("--gpu-shares is for GPUs that pods may not use or that are not there", done.stderr)
@@ -251,7 +251,7 @@ class Commands(DaemonTest):
         self.assertRegex(done.stderr, r"(?m)^hello: succeeded after \d+s$")
         again = self.daemon.cli("run", path)
         self.assertEqual(again.returncode, 6)
-        self.assertIn("job 'hello' exists already and has ended (Succeeded)", again.stderr)
+        self.assertIn("job 'hello' already exists and has ended (Succeeded)", again.stderr)
         self.assertIn("--replace", again.stderr)
         replaced = self.daemon.cli("run", "--replace", path)
         self.assertEqual(replaced.returncode, 0, replaced.stderr)
@@ -327,7 +327,7 @@ class Commands(DaemonTest):
         _, stderr = runner.communicate(timeout=harness.PATIENCE)
         output.close()
         self.assertEqual(runner.returncode, 130)
-        self.assertIn(b"the job goes on", stderr)
+        self.assertIn(b"the job keeps running", stderr)
         self.assertIn(b"muster logs -f long", stderr)
         self.daemon.wait_phase("long", "Running")
         self.remove("long")

@@ -41,7 +41,7 @@ class Sweep(Commands):
             self.assertEqual(made["metadata"]["labels"], {"muster.dev/sweep": "grid", "param.muster.dev/lr": lr, "param.muster.dev/bs": bs})
             self.assertEqual(self.daemon.cli("logs", f"grid-{i + 1}").stdout, f"worker-0 | {lr} b={bs}\n")
         again = self.daemon.cli("sweep", "--name", "grid", "--set", "lr=1", "--", "echo", "{lr}")
-        self.assertEqual((again.returncode, again.stderr.splitlines()[0]), (6, "error: sweep 'grid' exists already: 4 jobs"))
+        self.assertEqual((again.returncode, again.stderr.splitlines()[0]), (6, "error: sweep 'grid' already exists: 4 jobs"))
         unnamed = self.daemon.cli("sweep", "-d", "--set", "lr=1", "--", "echo", "{lr}")
         self.assertEqual(unnamed.stdout, f"{JOB}/echo-sweep-1 created  lr=1\n")
         unnamed = self.daemon.cli("sweep", "-d", "--set", "lr=1", "--", "echo", "{lr}")
@@ -54,7 +54,7 @@ class Sweep(Commands):
         self.assertIn("turns: 3 jobs, at most 1 at once; the daemon starts the others in turn\n", done.stderr)
         self.daemon.wait_phase("turns-1", "Running")
         self.daemon.wait_phase("turns-3", "Paused")
-        self.assertIn('waits for its turn: of sweep "turns" at most 1 run at once', self.daemon.cli("ps").stdout)
+        self.assertIn('waits for its turn in sweep "turns", which runs at most 1 at once', self.daemon.cli("ps").stdout)
         self.daemon.kill()  # and the next one goes on with it
         self.daemon.start()
         self.write("go-1", "")
@@ -69,7 +69,7 @@ class Sweep(Commands):
         code, shown = self.daemon.terminal("sweep", "--name", "seen", "--set", "n=1,2", "--", "sleep", "100{n}",
                                            until="seen-2: running 1/1", send=b"\x03")
         self.assertEqual(code, 130, shown)
-        self.assertIn("seen: detached; all its jobs go on", shown)
+        self.assertIn("seen: detached; its jobs keep running", shown)
         self.daemon.wait_phase("seen-2", "Running")
 
     def test_failures(self):
@@ -80,7 +80,7 @@ class Sweep(Commands):
         text = self.daemon.cli("sweep", "--dry-run", "--name", "dry", "--parallel", "1", "--set", "n=1,2", "--", "echo", "{n}").stdout
         self.assertEqual(text.count("\n---\n"), 1)
         self.assertEqual(text.count("muster.dev/sweep-parallel: \"1\""), 1)
-        for arguments, said in (([], "nothing to run"), (["--", "echo"], "nothing to vary: say --set"),
+        for arguments, said in (([], "nothing to run"), (["--", "echo"], "nothing to vary: use --set"),
                                 (["--set", "a=1", "--", "echo"], "--set a: the command has no {a}")):
             done = self.daemon.cli("sweep", *arguments)
             self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (2, f"error: {said}"))
@@ -98,7 +98,7 @@ class Wait(Commands):
         self.check(["wait", "-q", "pytorchtrainingjob/well", "badly"], 3, "", "")
         self.check(["wait", "on", "--for=Running"], 0, "", "on: Running\n")
         self.check(["wait", "on", "--timeout", "100ms"], 124, "", "on: running 1/1\nerror: not yet after 100ms; 'muster ps' says why\n")
-        self.check(["wait", "on", "--timeout", "soon"], 2, "", "error: --timeout wants a time like 30s or 2h, not 'soon'\n")
+        self.check(["wait", "on", "--timeout", "soon"], 2, "", "error: --timeout takes a time like 30s or 2h, not 'soon'\n")
         self.assertEqual(self.daemon.cli("wait", "of").returncode, 5)
         code, shown = self.daemon.terminal("wait", "on", until="on Running 1/1 .*Ctrl-C ends waiting", send=b"\x03")
         self.assertEqual(code, 130, shown)
@@ -137,7 +137,7 @@ class Offline(Commands):
         self.assertEqual((code, plain(shown)), (1, done.stderr))
         self.assertIn("\x1b[1;31merror: \x1b[0m", shown)
         good = self.daemon.cli("run", "--dry-run", "--", "true").stdout
-        self.check(["validate", "-"], 0, "standard input: fine, 1 object\n", "", stdin=good)
+        self.check(["validate", "-"], 0, "standard input: valid, 1 object\n", "", stdin=good)
         self.check(["validate", "-q", self.write("good.yaml", good)], 0, "", "")
         self.assertEqual(self.daemon.cli("validate", "/nonexistent.yaml", "-", stdin=good).returncode, 1)
         # the server says the same of the same field
@@ -183,7 +183,7 @@ class Acting(Commands):
         self.check(["pause", "job/on"], 0, f"{JOB}/on paused\n", "  hint: resume with: muster resume job/on\n")
         self.daemon.wait_phase("on", "Paused")
         self.check(["pause", "--all"], 0, "", "no jobs in namespace default to pause\n")
-        self.check(["resume", "--all"], 2, "", "error: would resume 1 job; say --yes to do so\n")
+        self.check(["resume", "--all"], 2, "", "error: would resume 1 job; add --yes to do so\n")
 
     def test_all_passes_over_what_has_ended(self):
         self.sleeper()
@@ -243,6 +243,7 @@ class Acting(Commands):
                  "queue": [["queue", verb, "?"] for verb in ("get", "close", "open", "delete")]}
         # a command that takes a name is in the table, so that a new one is not forgotten
         listed = re.findall(r"^  ([a-z-]+)  ", self.daemon.cli("help").stdout.partition("Commands:")[2], re.M)
+        listed.remove("image")  # whose names are of images
         taking = [c for c in listed if re.search(r"JOB|POD|NAME", self.daemon.cli("help", c).stdout.splitlines()[0])]
         self.assertEqual(sorted(taking), sorted(forms))
         pod = next(iter(self.daemon.pods("on")))
@@ -343,8 +344,8 @@ class Acting(Commands):
     def test_rm_all(self):
         for name in ("a", "b", "c"):
             self.daemon.create(job(name, ["true"], replicas=1) | {"metadata": {"name": name, "labels": {"keep": str(name == "c")}}})
-        self.check(["rm"], 2, "", "error: which job?\n  hint: name jobs, or say --all or --selector LABELS; 'muster ps' lists them\n")
-        self.check(["rm", "--all"], 2, "", "error: would remove 3 jobs; say --yes to do so\n")
+        self.check(["rm"], 2, "", "error: which job?\n  hint: name jobs, or use --all or --selector LABELS; 'muster ps' lists them\n")
+        self.check(["rm", "--all"], 2, "", "error: would remove 3 jobs; add --yes to do so\n")
         code, shown = self.daemon.terminal("rm", "-l", "keep=False", until=r"remove 2 jobs\? \[y/N\] ", send=b"n\n")
         self.assertEqual((code, shown.splitlines()[-1]), (1, "nothing was removed"))
         code, shown = self.daemon.terminal("rm", "-l", "keep=False", until=r"remove 2 jobs\? \[y/N\] ", send=b"y\n")
@@ -362,7 +363,7 @@ class Acting(Commands):
         self.check(["ps", "--phase", "running,failed", "-o", "name"], 0, f"{JOB}/first\n", "")
         self.check(["ps", "--queue", "night"], 0, "", "no jobs of these in namespace default; start one with: muster run FILE\n")
         self.check(["ps", "-o", "jsonpath=x"], 1, "", "error: 'x' is not a supported JSONPath\n"
-                   "  hint: like -o jsonpath=.status.phase, which is printed of each\n")
+                   "  hint: like -o jsonpath=.status.phase, which is printed for each\n")
         code, shown = self.daemon.terminal("ps", "--watch", until="second .*Succeeded", send=b"\x03")
         self.assertEqual(code, 130, shown)
         self.assertIn("\x1b[H\x1b[J", shown)
@@ -378,7 +379,7 @@ class Machine(Commands):
         for line, after in zip(done.stdout.splitlines(), [*done.stdout.splitlines()[1:], ""]):
             self.assertEqual(line.startswith("warn"), after.strip().startswith("fix: "), line)
         without = self.daemon.cli("doctor", environment={"PATH": "/nonexistent"}).stdout
-        self.assertIn("warn  mpirun      mpirun is not there\n                  fix: for MPI jobs: apt install openmpi-bin\n", without)
+        self.assertIn("warn  mpirun      mpirun is not installed\n                  fix: for MPI jobs: apt install openmpi-bin\n", without)
         code, shown = self.daemon.terminal("doctor")
         self.assertIn("\x1b[32mok  \x1b[0m  kernel", shown)
 

@@ -62,7 +62,7 @@ class Exec(DaemonTest):
                 (["nobody", "--", "true"], 5, "no job 'nobody' in namespace default"),
                 (["p", "-c", "other", "--", "true"], 1, "container other is not valid for pod p"),
                 (["p", "--", "/no/such/command"], 127, ""),
-                (["p"], 2, "'muster exec' wants")):
+                (["p"], 2, "'muster exec' needs")):
             with self.subTest(arguments=arguments):
                 done = self.daemon.cli("exec", *arguments)
                 self.assertEqual(done.returncode, code, done.stderr)

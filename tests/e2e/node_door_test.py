@@ -208,6 +208,11 @@ class NodeDoor(harness.WithDaemon):
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(f"--listen {address}: the Node tells others this address", done.stderr)
 
+    def test_two_in_one_folder_are_refused(self):
+        done = self.daemon.cli("node", "--kubeconfig", os.path.join(self.daemon.folder, "kubeconfig"), "--dir", self.folder, "--node-name", "twin")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("another muster node runs its pods in", done.stderr)
+
     def test_a_client_that_says_nothing(self):
         """Plain bytes on the port and unfinished handshakes do not block other clients."""
         quiet = socket.create_connection(("127.0.0.1", self.port))

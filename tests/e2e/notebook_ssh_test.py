@@ -5,6 +5,7 @@ import base64
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -206,6 +207,26 @@ class Ssh(app_client.AppClient, harness.WithDaemon):
             self.assertEqual(done.stdout, "in\n", done.stderr)
         self.daemon.wait_for(harness.SERVICES.format(ns="default"), lambda found: found.get("managed-notebook-ssh-nb", {}).get(
             "spec", {}).get("ports", [{}])[0].get("port") == moved or None, "the Service to follow")
+
+    def test_a_server_that_is_killed_is_started_again(self):
+        port = self.start()["status"]["ssh"]["port"]
+
+        def listener():
+            """The process that has the listening socket."""
+            with open("/proc/net/tcp", encoding="ascii") as lines:
+                (inode,) = [line.split()[9] for line in lines if line.split()[1:4:2] == [f"0100007F:{port:04X}", "0A"]]
+            for link in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
+                try:
+                    if os.readlink(link) == f"socket:[{inode}]":
+                        return int(link.parts[2])
+                except OSError:
+                    continue
+            return None
+        for _ in range(2):
+            self.assertEqual(self.ssh(port, "echo in").stdout, "in\n")
+            os.kill(listener(), signal.SIGKILL)
+        self.assertEqual(self.ssh(port, "echo in").stdout, "in\n")
+        self.assertIn("sshd ended, and is started again in 2 s", self.daemon.log("nb-nb"))
 
     def test_without_sshd_the_notebook_runs_and_says_what_to_install(self):
         what = notebook("nb", ssh={"enabled": True, "authorized_keys": ["mine"]})

@@ -135,6 +135,14 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
             self.assertEqual(self.tell(kubectl, "auth", "can-i", verb, what, "-n", ns, own=own)["out"].strip(), "no")
         self.assertIn("no jobs in namespace default", self.tell("sh", "-c", "muster ps", own=own)["out"])
 
+    def test_a_job_made_in_it_needs_no_daemon_of_its_own(self):
+        self.start()
+        said = self.tell("sh", "-c", "MUSTER_HOME=/t9k/mnt/own muster run --detach --name inner -- true; ls -A /t9k/mnt")["out"]
+        self.daemon.wait_for(harness.JOBS.format(ns="default"), lambda found: found.get("inner"), f"the job: {said}")
+        self.assertNotIn("own\n", said)
+        self.daemon.call("DELETE", harness.JOBS.format(ns="default"))
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: list(pods) == ["nb-nb"] or None)
+
     def test_the_token_is_nowhere_in_the_api(self):
         self.start()
         token = self.tell("sh", "-c", "echo $JUPYTER_TOKEN")["out"].strip()
@@ -152,7 +160,7 @@ class Notebooks(app_client.AppClient, harness.WithDaemon):
             kind = self.daemon.call("POST", path, body)["kind"]
             name = body["metadata"]["name"]
             self.daemon.call("POST", NOTEBOOKS, notebook("nb"))
-            said = self.daemon.wait_for(NOTEBOOKS, lambda found: found["nb"]["status"] if "not its own" in found["nb"].get(
+            said = self.daemon.wait_for(NOTEBOOKS, lambda found: found["nb"]["status"] if "belongs to another object" in found["nb"].get(
                 "status", {}).get("message", "") else None, f"the {kind} to be told of")
             self.assertIn(f"{kind} {name}".lower(), said["message"].lower())
             self.assertIn(said["reason"], ("Refused", "NameTaken"))

@@ -116,7 +116,7 @@ class Notifications(WithReceiver):
         self.notification("resting", "/resting", suspend=True)
         self.run_job("others")
         self.daemon.wait_phase("others", "Succeeded")
-        go = pathlib.Path(self.daemon.folder, "go")  # or it might have ended before anybody saw it run
+        go = pathlib.Path(self.daemon.folder, "go")  # or it might end before it is seen running
         one = job("ours", ["sh", "-c", f"until [ -e {go} ]; do sleep 0.05; done"], replicas=1)
         one["metadata"]["labels"] = {"team": "nlp"}
         self.daemon.create(one)
@@ -159,7 +159,7 @@ class Notifications(WithReceiver):
     def test_a_secret_that_is_not_there(self):
         self.notification("lost", urlFrom={"secretKeyRef": {"name": "nowhere", "key": "url"}})
         self.run_job("good")
-        self.assertIn("Secret is not there",
+        self.assertIn("Secret does not exist",
                       self.wait_status("lost", lambda s: s.get("lastError"))["lastError"]["message"])
         for value, words in (("ftp://a/b", "not an address"), (None, "no such key")):
             data = {"url": base64.b64encode(value.encode()).decode()} if value else {}

@@ -185,6 +185,7 @@ class Queues(DaemonTest):
             self.wait_says(name, "waiting for")
         self.wait_job("second", lambda s: s.get("place") == 2, "to be second")
         self.assertRegex(self.daemon.cli("ps").stdout, r"(?m)^second .*\bdefault #2\b")
+        self.assertRegex(self.daemon.cli("ps").stdout, r"(?m)^holds .*\bdefault\b")
         self.remove("holds", "first", "second")
 
     def test_who_runs_too_long_is_paused(self):
@@ -192,7 +193,7 @@ class Queues(DaemonTest):
         self.submit("long", "brief", "100m")
         why = 'it ran longer than maxDuration (1s) of queue "brief"'
         status = self.wait_job("long", lambda s: s.get("phase") == "Paused" and s["reason"] == "MaxDurationExceeded", "to be paused")
-        self.assertEqual(status["message"], f"the job is paused: {why}; runMode.pause.enabled: false lets it go on")
+        self.assertEqual(status["message"], f"the job is paused: {why}; runMode.pause.enabled: false resumes it")
         self.assertTrue(self.daemon.get_job("long")["spec"]["runMode"]["pause"]["enabled"])
         group = self.wait_group("long", lambda s: s["phase"] == "Paused" and s["reason"] == "MaxDurationExceeded")
         self.assertEqual((group["status"]["message"], group["status"]["allocated"]), (why, {}))

@@ -57,7 +57,7 @@ class RunCommand(DaemonTest):
                          [f"worker-{i} | {folder} a b $(RANK) rank {i} of 2" for i in range(2)])
         again = self.daemon.cli("run", "--name", "both", "--", "true")
         self.assertEqual(again.returncode, 6)
-        self.assertIn("job 'both' exists already", again.stderr)
+        self.assertIn("job 'both' already exists", again.stderr)
 
     def test_result(self):
         failed = self.daemon.cli("run", "--", "sh", "-c", "exit 4")
@@ -108,7 +108,7 @@ class RunCommand(DaemonTest):
                                 (["python", "train.py"], "'python': either one file, or a command after --"),
                                 (["--workers", "2", "x.yaml"], "--workers is for a command; x.yaml specifies it itself"),
                                 (["--"], "nothing to run"), ([], "nothing to run"),
-                                (["--workers", "two", "--", "true"], "--workers wants a whole number, not 'two'"),
+                                (["--workers", "two", "--", "true"], "--workers takes a whole number, not 'two'"),
                                 (["--workers", "0", "--", "true"], "--workers must be at least 1, not '0'"),
                                 (["--nproc", "0", "--", "true"], "--nproc must be at least 1, not '0'")):
             done = self.daemon.cli("run", *arguments)

@@ -455,7 +455,7 @@ class Proxy(Boards):
 
     def assert_unasked(self, squatter):
         squatter.kill()
-        self.assertEqual(squatter.stdout.read(), "", "somebody has asked him")
+        self.assertEqual(squatter.stdout.read(), "", "the squatter got a request")
         squatter.stdout.close()
 
     def test_another_port_is_used_when_somebody_has_taken_its_own(self):
@@ -470,7 +470,7 @@ class Proxy(Boards):
         self.daemon.wait_for(harness.SERVICES.format(ns="default"), lambda found: "b-tb" in found and
                              found["b-tb"]["spec"]["ports"][0]["port"] == moved or None, "the Service to follow")
         self.assertTrue([e for e in self.daemon.list("/api/v1/namespaces/default/events")
-                         if e["message"] == "Another program had taken its port; it is tried again with another one."])
+                         if e["message"] == "Another program had taken its port; retrying with another one."])
         self.assert_unasked(squatter)
         self.assertEqual(self.daemon.call("GET", f"{BOARDS}/b")["status"]["port"], moved)
 

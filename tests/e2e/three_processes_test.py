@@ -30,6 +30,20 @@ class ThreeProcesses(KillOneReplica, DaemonTest):
         cls.node = cls.daemon.spawn("node", "--kubeconfig", kubeconfig, "--dir", cls.daemon.data)
         cls.daemon.wait_for(harness.NODES, lambda nodes: nodes, "a node to appear")
 
+    def test_nohup_is_respected(self):
+        """What ignores SIGHUP from its start on goes on after one."""
+        process = self.daemon.spawn("scheduler", "--kubeconfig", os.path.join(self.daemon.folder, "kubeconfig"), "--health", "127.0.0.1:0",
+                                    stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        port = next(int(line.split()[-1]) for line in iter(process.stderr.readline, b"") if b"serving health checks on port" in line)
+        process.send_signal(signal.SIGHUP)
+        for _ in range(3):  # a signal is seen before the next request, at the latest
+            with contextlib.closing(http.client.HTTPSConnection("127.0.0.1", port, timeout=60, context=ssl._create_unverified_context())) as asked:
+                asked.request("GET", "/healthz")
+                self.assertEqual(asked.getresponse().status, 200)
+        process.terminate()
+        self.assertEqual(process.wait(60), 0)
+        process.stderr.close()
+
     def test_scheduler_says_how_it_is(self):
         """Probes and Prometheus ask over TLS; one that cannot reach its server is alive and not ready."""
         config = pathlib.Path(self.daemon.folder, "nowhere")

@@ -65,6 +65,10 @@ export --file done.html done
 ui extra
 board done
 queue
+image ls
+image rm absent
+image rmm
+help image
 rm
 rm absent
 rm --all --dry-run

@@ -182,7 +182,7 @@ class Chaos(DaemonTest):
         if due:
             self.kill_supervisor()
         if down:
-            self.daemon.port = None  # somebody else may have taken it meanwhile
+            self.daemon.port = None  # another program may have taken it meanwhile
             self.daemon.start()
 
     def test_nothing_is_lost(self):

@@ -119,7 +119,7 @@ class Churn(DaemonTest):
                 self.hits["daemon"] += 1
                 if self.random.random() < .5 and self.supervisors_hit() < KILLS:
                     self.kill_supervisor()
-                self.daemon.port = None  # somebody else may have taken it meanwhile
+                self.daemon.port = None  # another program may have taken it meanwhile
                 self.daemon.start()
             self.turn_over(refill=True)
         while self.daemon.pods():

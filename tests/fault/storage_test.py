@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -61,7 +62,7 @@ class Storage(unittest.TestCase):
         self.daemon.terminate()
         with contextlib.closing(sqlite3.connect(self.file("muster.db"))) as database:
             for change in changes:
-                self.assertGreater(database.execute(change).rowcount, 0, change)
+                self.assertNotEqual(database.execute(change).rowcount, 0, change)
             database.commit()
         self.daemon.start()
 
@@ -260,7 +261,7 @@ class DamagedJob(Storage):
 
     def test_training_goes_on_without_its_jobs_collection(self):
         self.edit("DELETE FROM writes WHERE key = 'default/train' AND NOT "
-                  + self.newest("batch.tensorstack.dev/pytorchtrainingjobs", "default/train"),
+                  + self.newest("batch.tensorstack.dev/pytorchtrainingjobs", "default/train"), "PRAGMA user_version=3",
                   "UPDATE writes SET collection = 'batch.tensorstack.dev/pytorchtrainingjobt' WHERE key = 'default/train'")
         self.assertEqual(self.daemon.request("GET", harness.JOBS.format(ns="default") + "/train")[0], 500)
         # Of all that the job owns, pod, Service and PodGroup, the same is said once.
@@ -286,6 +287,7 @@ class DamagedJob(Storage):
     def test_training_goes_on_while_it_is_not_known_that_its_pod_is_damaged(self):
         newest = self.newest("/pods", f"default/{self.pod}")
         self.edit(f"DELETE FROM writes WHERE key = 'default/{self.pod}' AND collection = '/pods' AND NOT {newest}",
+                  "PRAGMA user_version=3",
                   f"UPDATE writes SET key = 'default/x', value = 'garbage' WHERE {newest}")
         self.wait_said("an unknown object is damaged in the database")
         harness.wait_until(lambda: f"{self.pod}: cannot be asked for" in self.daemon.output(), "the node to have asked")
@@ -294,6 +296,46 @@ class DamagedJob(Storage):
         self.daemon.call("DELETE", f"/readyz/storage/{revision}")
         ((_, pod),) = self.daemon.wait_running("train", 1).items()
         self.assertNotEqual(pod["metadata"]["uid"], self.uid)
+        self.remove()
+
+    def test_new_work_goes_on_while_a_config_map_is_unknown(self):
+        """It might be the scheduler's settings: pods are placed, and none is preempted."""
+        self.daemon.call("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "lost"}})
+        self.edit("UPDATE writes SET key = 'default/x', value = '{}' WHERE key = 'default/lost'")
+        self.assertIn("an unknown object of /configmaps", self.daemon.request("GET", "/readyz/storage")[1].decode())
+        self.daemon.create(harness.job("new", ["sleep", "1000"], replicas=1, grace=1))
+        self.daemon.wait_running("new", 1)
+        self.assertIn("nothing is preempted until it can", self.daemon.output())
+        self.daemon.cli("rm", "new")
+        self.remove()
+
+    def test_a_new_pod_says_why_it_waits_for_a_damaged_one(self):
+        """Its programs run, and nobody knows with which GPUs and ports."""
+        self.edit(f"UPDATE writes SET value = 'garbage' WHERE {self.newest('/pods', f'default/{self.pod}')}")
+        self.daemon.create(harness.job("new", ["sleep", "1000"], replicas=1, grace=1))
+        self.daemon.wait_for(harness.PODS.format(ns="default"),
+                             lambda pods: re.search(f"waits for the programs of pod default/{self.pod}, .*is damaged in the "
+                                                    "database .*delete it or create it again", json.dumps(pods)),
+                             "the new pod to say why it waits")
+        self.assertEqual(self.daemon.main_processes(self.uid), self.running)
+        self.daemon.call("DELETE", f"{harness.PODS.format(ns='default')}/{self.pod}")
+        self.daemon.wait_running("new", 1)
+        self.daemon.cli("rm", "new")
+        self.remove()
+
+    def test_a_pod_whose_revision_is_anothers_predecessor_is_damaged(self):
+        """Of a row that was trimmed: it looks like history, and is not."""
+        with_history = self.daemon.call("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "a"}})
+        self.daemon.call("PATCH", "/api/v1/namespaces/default/configmaps/a", {"data": {"x": "y"}},
+                         content_type="application/merge-patch+json")
+        trimmed = with_history["metadata"]["resourceVersion"]
+        self.edit(f"DELETE FROM writes WHERE revision = {trimmed}", "PRAGMA user_version=3",
+                  f"UPDATE writes SET revision = {trimmed} WHERE {self.newest('/pods', f'default/{self.pod}')}")
+        self.wait_said("is damaged in the database")
+        self.assertEqual(self.daemon.request("GET", f"{harness.PODS.format(ns='default')}/{self.pod}")[0], 500)
+        self.assertEqual(self.daemon.main_processes(self.uid), self.running)
+        self.daemon.call("DELETE", f"{harness.PODS.format(ns='default')}/{self.pod}")
+        self.daemon.wait_running("train", 1)
         self.remove()
 
     def test_a_job_in_a_damaged_namespace_says_why_it_has_no_pods(self):
@@ -354,6 +396,92 @@ class Restart(Storage):
             events = [json.loads(line) for line in self.daemon.request("GET", path)[1].splitlines()]
             self.assertEqual([(e["type"], e["object"].get("data", {}).get("text")) for e in events],
                              [("MODIFIED", "2"), ("ADDED", "1"), ("DELETED", "1")])
+
+
+    def test_a_watch_from_a_later_database_lists_again(self):
+        """What the client saw is not in this one, and its number will be another write's."""
+        later = int(self.put("a", "1")["metadata"]["resourceVersion"]) + 1000
+        for query in ("", "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"):
+            path = f"{CONFIG_MAPS}?watch=true&timeoutSeconds=1&resourceVersion={later}{query}"
+            (event,) = [json.loads(line) for line in self.daemon.request("GET", path)[1].splitlines()]
+            self.assertEqual((event["type"], event["object"]["code"], event["object"]["reason"]), ("ERROR", 410, "Expired"))
+
+
+class Restored(Storage):
+    """The database is older than what runs: from a backup, or its log is lost."""
+    options = ("--overcommit",)
+
+    def setUp(self):
+        super().setUp()
+        self.daemon.terminate()
+        self.backup = self.file("muster.db").read_bytes()
+        self.daemon.start()
+        self.daemon.create(harness.job("train", ["sleep", "1000"], replicas=1, grace=1))
+        ((self.pod, pod),) = self.daemon.wait_running("train", 1).items()
+        self.uid = pod["metadata"]["uid"]
+        self.revision = int(pod["metadata"]["resourceVersion"])
+        self.running = self.daemon.main_processes(self.uid)
+        self.assertEqual(len(self.running), 1)
+        self.times_told = 0
+
+    def restore(self):
+        self.daemon.terminate()
+        self.file("muster.db").write_bytes(self.backup)
+        self.file("muster.db-wal").unlink(missing_ok=True)
+        self.daemon.start()
+
+    def wait_told(self):
+        """The process that ends the pod, from what the log says at this start."""
+        said = f"pod default/{self.pod} runs, but the database is older .*'kill ([0-9]+)' ends it"
+        self.times_told += 1
+        harness.wait_until(lambda: len(re.findall(said, self.daemon.output())) == self.times_told, "the pod to be named")
+        return int(re.findall(said, self.daemon.output())[-1])
+
+    def test_training_begun_after_the_backup_goes_on(self):
+        self.restore()
+        self.wait_told()
+        self.daemon.create(harness.job("new", ["sleep", "1000"], replicas=1, grace=1))
+        pods = harness.PODS.format(ns="default")
+        self.daemon.wait_for(pods, lambda found: f"waits for the programs of pod default/{self.pod}, " in json.dumps(found),
+                             "the new pod to say why it waits")
+        while int(self.put("filler", "x")["metadata"]["resourceVersion"]) <= self.revision:
+            self.daemon.call("DELETE", f"{CONFIG_MAPS}/filler")
+        self.daemon.kill()
+        self.daemon.start()  # the number of its newest write proves nothing any more
+        process = self.wait_told()
+        self.assertEqual(self.daemon.main_processes(self.uid), self.running)
+        os.kill(process, signal.SIGTERM)
+        self.daemon.wait_running("new", 1)
+        self.assertEqual(self.daemon.main_processes(self.uid), {})
+        harness.wait_until(lambda: not self.file(f"pods/{self.uid}").exists(), "its folder to be gone")
+        self.daemon.cli("rm", "new")
+        self.daemon.wait_for(pods, lambda found: not found, "the pods to be gone")
+
+    def test_a_pod_that_is_known_again_ends_when_it_is_deleted(self):
+        self.daemon.terminate()
+        newer = self.file("muster.db").read_bytes()
+        self.daemon.start()
+        self.restore()
+        self.wait_told()
+        self.backup = newer
+        self.restore()
+        self.daemon.wait_running("train", 1)
+        self.assertEqual(self.daemon.main_processes(self.uid), self.running)
+        self.daemon.terminate()
+        self.forget_pod()
+        self.daemon.start()
+        for pid in self.running:
+            harness.wait_until(lambda: not harness.is_alive(pid), "the old program to be stopped")
+        self.assertIn(f"pod default/{self.pod} is ended: the API does not know it", self.daemon.output())
+        self.daemon.cli("rm", "train")
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: not pods, "the pods to be gone")
+
+    def forget_pod(self):
+        """As if it had been deleted by a daemon that was killed before it ended the pod's programs."""
+        with contextlib.closing(sqlite3.connect(self.file("muster.db"))) as database:
+            database.execute(f"DELETE FROM writes WHERE collection = '/pods' AND key = 'default/{self.pod}'")
+            database.execute("PRAGMA user_version=3")
+            database.commit()
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a file system of its own needs root")

@@ -9,7 +9,7 @@ import signal
 
 def kill_some(daemon, random, roles):
     """Of a pod that runs, those of "worker" and "keeper" that roles names, as its record knows them. Only while both are
-    there: whoever was killed before has been replaced. Answers the pod's record; None when there was no such pod."""
+    there: those killed before have been replaced. Returns the pod's record; None when there was no such pod."""
     folders = list(pathlib.Path(daemon.folder, "pods").iterdir())
     random.shuffle(folders)
     for folder in folders:

@@ -109,7 +109,7 @@ class Ask(StockKubectl):
         self.assertEqual(self.kubectl("logs", "again", "--previous").stdout, "first\n")
 
     def test_follow_to_the_end(self):
-        """Much more than anybody holds, at the pace of who reads."""
+        """Much more than is buffered anywhere, at the reader's pace."""
         self.start_pod("long", "west", "seq 1 300000; exec sleep 2")
         lines = self.kubectl("logs", "-f", "long").stdout.split()
         self.assertEqual((len(lines), lines[0], lines[-1]), (300000, "1", "300000"))
@@ -199,7 +199,7 @@ class Trouble(StockKubectl, FarNodes):
         self.assertEqual(self.kubectl("logs", "mute").stdout, "up\n")
 
     def lie(self, port, ca, name="liar"):
-        """A Node that somebody with the right to write Nodes has made up, and a pod bound to it."""
+        """A Node made up by a user who may write Nodes, and a pod bound to it."""
         self.daemon.call("POST", harness.NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {
             "name": name, "annotations": {"muster.dev/ca": ca} if ca else {}}})
         self.addCleanup(self.daemon.call, "DELETE", f"{harness.NODES}/{name}", expect=(200, 404))

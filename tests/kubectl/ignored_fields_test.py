@@ -163,7 +163,7 @@ class IgnoredFields(unittest.TestCase):
         return status, text, headers.get_all("Warning") or []
 
     def is_told(self, kind, path, schema):
-        """Whether somebody who sets it hears of it."""
+        """Whether setting it is answered with a warning or an event."""
         heard = []
         for value in self.schemas.candidates(schema):
             body = smallest(kind)

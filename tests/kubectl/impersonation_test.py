@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Acting as somebody else: kubectl --as, and the Impersonate headers from plain connections."""
+"""Acting as another user: kubectl --as, and the Impersonate headers from plain connections."""
 import contextlib
 import http.client
 import json
@@ -111,7 +111,7 @@ class Headers(harness.WithDaemon):
                 status, answer = self.ask("GET", MAPS, *headers, token=token)
                 self.assertEqual(status, 403, answer)
                 self.assertIn(words, answer["message"])
-        for path in ("/version", "/healthz"):  # open to everybody, but not as somebody
+        for path in ("/version", "/healthz"):  # public, but not while impersonating
             status, _ = self.ask("GET", path, ("Impersonate-User", "alice"), token="wrong")
             self.assertEqual(status, 403)
 

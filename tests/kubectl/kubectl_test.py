@@ -141,7 +141,7 @@ spec:
             for line in watcher.stdout:
                 if line.startswith("before "):
                     break
-            go = pathlib.Path(self.home, "go")  # ones that end by themselves may have ended before anybody saw them run
+            go = pathlib.Path(self.home, "go")  # otherwise they may end before they are seen running
             self.apply("watched", f"until [ -e {go} ]; do sleep 0.05; done")
             for line in watcher.stdout:
                 seen.append(line)
@@ -322,7 +322,7 @@ spec:
         self.assertRegex(done.stderr, "(?i)unauthorized|logged in")
 
     def test_no_secret_is_printed(self):
-        """Not in errors, not in what -v says; every part of the address is one anybody may see."""
+        """Not in errors, not in what -v says; every part of the address is public."""
         for arguments, code in ((("get", "pods", "-v=6"), 0), (("get", "nothing", "-v=6"), (1, 255)), (("cluster-info",), 0),
                                 (("get", "--raw", "/api/v1/nothing"), 1), (("config", "view"), 0),
                                 (("-s", "https://127.0.0.1:1", "get", "pods", "-v=6"), (1, 255))):

@@ -143,6 +143,14 @@ class Install(unittest.TestCase):
             said = self.machine.sh(f"systemd-analyze --{scope} verify --man=no /usr/lib/systemd/{scope}/muster.service", user="root" if scope == "system" else "dev")
             self.assertEqual(said, "")
 
+    def test_1_completion_and_manual_are_there(self):
+        offered = self.machine.sh("source /usr/share/bash-completion/completions/muster; COMP_WORDS=(muster des) COMP_CWORD=1; "
+                                  "_muster; declare -p COMPREPLY")
+        self.assertEqual(offered, 'declare -a COMPREPLY=([0]="describe")\n')
+        self.assertIn("_muster", self.machine.sh("cat /usr/share/zsh/vendor-completions/_muster"))
+        self.assertIn("complete -c muster", self.machine.sh("cat /usr/share/fish/vendor_completions.d/muster.fish"))
+        self.assertIn(".SH SYNOPSIS", self.machine.sh("zcat /usr/share/man/man1/muster-run.1.gz"))
+
     def test_2_a_job_with_nothing_else_prepared(self):
         said = self.machine.sh("muster run --workers 2 -- python train.py; echo exit $?; muster down", user="dev")
         self.assertIn("python is not installed: using python3\n", said)

@@ -53,7 +53,7 @@ from harness import BIN, JOBS, PODS, Daemon  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 ORDINARY = 54320  # nobody the machine knows
-OPEN_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2 - 1  # no number somebody else has
+OPEN_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2 - 1  # a number nothing else uses
 PATHS = {"Pod": PODS, "Service": harness.SERVICES, **{
     kind: f"/api/v1/namespaces/{{ns}}/{kind.lower()}s" for kind in ("ConfigMap", "Secret", "PersistentVolumeClaim",
                                                                     "ServiceAccount")}}
@@ -63,7 +63,7 @@ KUBECTL = harness.ROOT / "build/bin/kubectl-1.32"
 
 
 class OtherDaemon(Daemon):
-    """A daemon started through a wrapper that makes it somebody else's."""
+    """A daemon started through a wrapper that makes it another user's."""
 
     def __init__(self, *options, wrapper=(), uid=0, **how):
         self.wrapper, self.uid = wrapper, uid
@@ -150,6 +150,8 @@ class Pods:
             (folder / name).mkdir()
             (folder / name).chmod(0o777)
         (folder / "shadowed/sibling").write_text("beside it\n")
+        (folder / "sticky").mkdir()
+        (folder / "sticky").chmod(0o1777)
 
     @classmethod
     def wants(cls, text):
@@ -369,7 +371,7 @@ class AsRoot(Pods, unittest.TestCase):
         full = pathlib.Path(other, "volumes/default/full")
         full.mkdir(parents=True)
         (full / "file").write_text("")
-        for mapping, words in (("x", "--volume wants NAME=DIR or NAMESPACE/NAME=DIR, not \"x\""),
+        for mapping, words in (("x", "--volume takes NAME=DIR or NAMESPACE/NAME=DIR, not \"x\""),
                                ("x=/not/there", "--volume x=/not/there: /not/there: No such file or directory"),
                                ("x=/etc/passwd", "/etc/passwd is not a folder"),
                                ("../x=/tmp", "namespace \"..\""),

@@ -34,7 +34,7 @@ static const struct {
     [FAULT_DISK_FULL] = {"disk full for a while", 0.01, 0.3},
     [FAULT_FOREIGN_POD] = {"foreign pod takes a replica's name", 0.5, 0.3},
     [FAULT_ENDS_AT_EVICTION] = {"replica ends as it is evicted", 0.7, 0.9},
-    [FAULT_KILLED_AT_EVICTION] = {"somebody killed after an eviction", 0.7, 0.5},
+    [FAULT_KILLED_AT_EVICTION] = {"a process killed after an eviction", 0.7, 0.5},
     [FAULT_CONTROLLER_KILLED] = {"controller killed at any time", 60, 0.4},
     [FAULT_AGENT_KILLED] = {"agent killed at any time", 60, 0.4},
     [FAULT_SERVER_KILLED] = {"server killed at any time", 120, 0.4},

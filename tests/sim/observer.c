@@ -827,7 +827,7 @@ void observer_started(struct observer *o, struct process *p)
         violate(o->sim, "%s (%s) is started twice", record->key, p->uid);
     record->started = true;
     record->process_lost = record->process_ended =
-        false; /* lost with its machine before anybody heard of it */
+        false; /* lost with its machine before it was reported */
     sim_runtime_each(o->sim->runtime, see_neighbour, &st);
     if (st.milli_cpus + record->milli_cpus > sim_machine.cpus * 1000)
         violate(o->sim, "%s starts: %lld thousandths of a CPU promised, there are %lld CPUs",

@@ -864,7 +864,7 @@ static const char *message_of(struct queues *q, const struct group *g)
     return json_get_string(status_of(q, g), "message", "");
 }
 
-/* Whoever is in line is told which place he has; in the sentence unless it is the first or far
+/* Every group in line is told its place: in the sentence, unless it is the first or far
  * behind. Nothing is told in the status of what runs and lacks a member, or is a pod by itself. */
 static void check_place(struct queues *q, const struct group *g)
 {

@@ -150,9 +150,10 @@ typedef struct cel_value cel_fn(struct cel_state *s, struct cel_value *args, siz
 
 struct cel_function {
     const char *name;
-    bool method;        /* args[0] is what it is called on */
-    size_t least, most; /* arguments, with args[0] */
-    unsigned receivers; /* bits of enum cel_type that args[0] may be; 0: the function looks */
+    bool method;         /* args[0] is what it is called on */
+    unsigned char least; /* arguments, with args[0] */
+    unsigned char most;
+    unsigned receivers; /* bits of enum cel_type that args[0] may be; 0: the function checks */
     cel_fn *fn;
 };
 

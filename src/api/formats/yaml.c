@@ -16,7 +16,7 @@
 /* Values that all aliases of a stream together may expand to: stops "billion laughs". */
 #define ALIAS_VALUES_LIMIT 100000u
 #define ANCHORS_LIMIT 1000u
-#define DOCUMENTS_LIMIT 1000u
+#define DOCUMENTS_LIMIT 1000
 
 struct anchor {
     struct anchor *next;
@@ -26,6 +26,8 @@ struct anchor {
 
 struct loader {
     struct arena *arena;
+    const char *text;
+    size_t len;
     yaml_parser_t parser;
     struct anchor *anchors;
     unsigned anchors_len, alias_values, depth;
@@ -49,22 +51,68 @@ static bool fail_memory(struct loader *l)
     return false;
 }
 
-/* libyaml's message, and the line where the construct started if that is another one. */
+/* Messages of libyaml that do not say what would be right, and what to say instead. */
+static const struct {
+    const char *problem, *advice;
+} advices[] = {
+    {"tab character", "YAML is indented with spaces, not with a tab"},
+    {"cannot start any token", "a value cannot start with this character: put it in quotes"},
+    {"mapping values are not allowed",
+     "unexpected \":\": a value that contains \": \" must be in quotes, and a mapping starts on a "
+     "line of its own"},
+    {"unknown escape character",
+     "unknown escape: \\\\ is a backslash in double quotes; single quotes have no escapes"},
+    {"did not find expected '-' indicator",
+     "did not find expected '-': the items of a list must start in the same column"},
+    {"did not find expected key",
+     "did not find expected key: the keys of a mapping must start in the same column"},
+    {"could not find expected ':'", "expected \"key: value\""},
+};
+
+/* libyaml reports a tab like any other character that cannot start a value. */
+static bool is_tab(const struct loader *l, const yaml_mark_t *mark)
+{
+    const char *line = l->text, *end = l->text + l->len, *newline;
+
+    for (size_t n = 0; n < mark->line; n++) {
+        newline = memchr(line, '\n', (size_t)(end - line));
+        if (!newline)
+            return false;
+        line = newline + 1;
+    }
+    for (size_t n = 0; n < mark->column && line < end && *line == ' '; n++)
+        line++;
+    return line < end && *line == '\t';
+}
+
+static const char *advice(const char *problem)
+{
+    for (size_t i = 0; i < ELEMS(advices); i++)
+        if (strstr(problem, advices[i].problem))
+            return advices[i].advice;
+    return problem;
+}
+
+/* What is wrong and, if the construct started on another line, where. */
 static bool fail_parser(struct loader *l)
 {
     const yaml_parser_t *p = &l->parser;
-    char text[300];
+    const char *text = is_tab(l, &p->problem_mark) ? advices[0].advice
+                                                   : advice(p->problem ? p->problem : "malformed");
+    bool elsewhere = p->context && p->context_mark.line != p->problem_mark.line;
+    char whole[300];
 
     if (p->error == YAML_MEMORY_ERROR)
         return fail_memory(l);
-    if (p->problem && strstr(p->problem, "tab character"))
-        return fail_at(l, &p->problem_mark, "YAML is indented with spaces, not with a tab");
-    if (p->context && p->context_mark.line != p->problem_mark.line)
-        (void)snprintf(text, sizeof(text), "%s (%s that began on line %zu)",
-                       p->problem ? p->problem : "malformed", p->context, p->context_mark.line + 1);
+    if (elsewhere && strstr(p->context, "quoted scalar"))
+        (void)snprintf(whole, sizeof(whole), "the quoted text that began on line %zu is not closed",
+                       p->context_mark.line + 1);
+    else if (elsewhere)
+        (void)snprintf(whole, sizeof(whole), "%s (%s that began on line %zu)", text, p->context,
+                       p->context_mark.line + 1);
     else
-        (void)snprintf(text, sizeof(text), "%s", p->problem ? p->problem : "malformed");
-    return fail_at(l, &p->problem_mark, text);
+        (void)snprintf(whole, sizeof(whole), "%s", text);
+    return fail_at(l, &p->problem_mark, whole);
 }
 
 static bool next_event(struct loader *l, yaml_event_t *event)
@@ -113,8 +161,15 @@ static bool load_alias(struct loader *l, const yaml_event_t *event, struct json 
 
     while (a && strcmp(a->name, name) != 0)
         a = a->next;
-    if (!a)
-        return fail_at(l, &event->start_mark, "unknown anchor");
+    if (!a) {
+        char text[200];
+
+        (void)snprintf(text, sizeof(text),
+                       "no value before this is marked &%.60s; text that starts with * must be in "
+                       "quotes",
+                       name);
+        return fail_at(l, &event->start_mark, text);
+    }
     n = count_values(a->value, left);
     if (n > left)
         return fail_at(l, &event->start_mark, "the aliases expand to too much");
@@ -383,7 +438,7 @@ static bool load_stream(struct loader *l, struct json *documents)
         if (type != YAML_DOCUMENT_START_EVENT)
             continue;
         if (++n > DOCUMENTS_LIMIT)
-            return fail_at(l, &mark, "too many documents");
+            return fail_at(l, &mark, "a file has at most " STRINGIFY(DOCUMENTS_LIMIT) " documents");
         if (!load_document(l, documents))
             return false;
     }
@@ -392,7 +447,12 @@ static bool load_stream(struct loader *l, struct json *documents)
 struct json *yaml_parse(struct arena *a, const char *text, size_t len, json_duplicate_fn *duplicate,
                         void *arg, struct err *err)
 {
-    struct loader l = {.arena = a, .duplicate = duplicate, .duplicate_arg = arg, .err = err};
+    struct loader l = {.arena = a,
+                       .text = text,
+                       .len = len,
+                       .duplicate = duplicate,
+                       .duplicate_arg = arg,
+                       .err = err};
     struct json *documents = json_new_array(a);
     bool ok;
 

@@ -12,8 +12,6 @@ static const char *const resize_policies[] = {"NotRequired", "RestartContainer",
 static const char *const container_restarts[] = {"Always", "Never", "OnFailure", NULL};
 static const char *const rule_actions[] = {"Restart", "RestartAllContainers", NULL};
 static const char *const exit_operators[] = {"In", "NotIn", NULL};
-#define NO_INPUT                                                                                   \
-    "the program gets no standard input and no terminal; commands of kubectl exec get both"
 #define NO_CLAIMS "resource claims are not supported"
 #define SHARED_NETWORK "pods share the machine's network: the program's port is the machine's"
 
@@ -271,7 +269,8 @@ static const struct field security_fields[] = {
 #define CONTAINER_MEMBERS(in)                                                                      \
     F_STR("name", "Name of the container, unique in the pod.", PZ_IN(in, 1),                       \
           .flags = FIELD_REQUIRED | FIELD_DNS_LABEL),                                              \
-        F_STR("image", "Image the container is made from. Host processes do not use it.",          \
+        F_STR("image",                                                                             \
+              "Image the container is made from. Pods of the class process do not use it.",        \
               P_IN(in, 2), .event = "ImageNotPulled"),                                             \
                                                                                                    \
         F_STRS("command",                                                                          \
@@ -332,18 +331,15 @@ static const struct field security_fields[] = {
             ONE_OF(pull_policies)),                                                                \
         F_OBJ("securityContext", security_fields, "Security settings of the container.",           \
               P_IN(in, 15), CORE_TYPE("SecurityContext")),                                         \
-        F_BOOL("stdin", "Whether the program gets an open standard input.", P_IN(in, 16),          \
-               IGNORED(NO_INPUT)),                                                                 \
-                                                                                                   \
+        F_BOOL("stdin", "Whether the program gets an open standard input.", P_IN(in, 16)),         \
         F_BOOL("stdinOnce", "Whether standard input is closed after the first client.",            \
-               P_IN(in, 17), IGNORED(NO_INPUT)),                                                   \
-                                                                                                   \
-        F_BOOL("tty", "Whether the program gets a terminal.", P_IN(in, 18), IGNORED(NO_INPUT))
+               P_IN(in, 17)),                                                                      \
+        F_BOOL("tty", "Whether the program gets a terminal.", P_IN(in, 18))
 
 const struct field container_fields[] = {CONTAINER_MEMBERS(0), {0}};
 
 const struct field ephemeral_container_fields[] = {
     CONTAINER_MEMBERS(1),
-    F_STR("targetContainerName", "Container whose processes it can see.", P(2),
-          IGNORED("containers see each other's processes")),
+    F_STR("targetContainerName",
+          "Container in whose namespaces it runs, instead of those of the first that runs.", P(2)),
     {0}};

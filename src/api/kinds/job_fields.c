@@ -60,7 +60,7 @@ const struct field job_run_mode_fields[] = {
 
 static const struct field log_pvc_fields[] = {
     F_STR("name", "PersistentVolumeClaim.", REQUIRED, .pattern = "^" CLAIM_PATTERN "$"),
-    F_STRS("subPath", "Folders in it.", .alias = "subpath", .pattern = "^" PATH_PATTERN,
+    F_STRS("subPath", "Folders in the claim.", .alias = "subpath", .pattern = "^" PATH_PATTERN,
            .max_items = TENSORBOARD_FOLDERS_LIMIT),
     {0}};
 
@@ -74,7 +74,8 @@ static const struct field log_s3_fields[] = {
 static const struct field log_http_fields[] = {F_STRS("url", "Addresses of the files."), {0}};
 
 static const struct field log_dir_fields[] = {
-    F_OBJS("pvc", log_pvc_fields, "Folders of claims.", .max_items = TENSORBOARD_FOLDERS_LIMIT),
+    F_OBJS("pvc", log_pvc_fields, "Folders in PersistentVolumeClaims.",
+           .max_items = TENSORBOARD_FOLDERS_LIMIT),
     F_OBJ("s3", log_s3_fields, "Folders of an S3 store."),
     F_OBJ("http", log_http_fields, "Files of a web server."),
     {0}};
@@ -114,7 +115,7 @@ const struct rule tensorboard_spec_rules[] = {
 static const char *const tensorboard_run_modes[] = {"running", "paused", NULL};
 
 const struct field tensorboard_spec_fields[] = {
-    F_STR("image", "Image that holds TensorBoard."),
+    F_STR("image", "Image that contains TensorBoard."),
     F_STRS("trainingLogFilesets",
            "Folders of event files: t9k://pvc/CLAIM/PATH (t9k://minio is not read yet).",
            .pattern = "^t9k://pvc/" CLAIM_PATTERN "(/" PATH_PATTERN "|$)",
@@ -171,36 +172,37 @@ static const struct field progress_fields[] = {
     F_PLAIN(FIELD_ANY, "fraction",
             "Fraction done, between 0 and 1, if the program prints totals: a number."),
     F_INT64("secondsLeft", "Time left at the measured pace."),
-    F_STR("message", "The program's last statement, such as epoch 3/10."),
-    F_TIME("time", "When this was written."),
+    F_STR("message", "The last progress the program printed, such as epoch 3/10."),
+    F_TIME("time", "When the progress was last updated."),
     {0}};
 
 static const struct field interruption_fields[] = {
     F_STR("reason", "Paused or Preempted."),
-    F_TIME("startTime", "When the interrupted run had started, if it had."),
+    F_TIME("startTime", "When the interrupted run started, if it did."),
     F_TIME("stopTime", "When that run ended."),
     F_TIME("resumeTime", "When the job was resumed."),
     {0}};
 
 static const struct field failure_fields[] = {
-    F_STR("replica", "The pod that failed; of several the cause."),
-    F_INT32("exitCode", "Its exit code; left out if unknown."),
-    F_STR("container", "The container at fault, where that is not the training's."),
+    F_STR("replica", "The pod that failed; if several did, the one that caused it."),
+    F_INT32("exitCode", "Its exit code, if known."),
+    F_STR("container", "The container at fault, if it is not the training container."),
     F_STR("reason", "One word from the node: Error, OOMKilled, StartError, Evicted."),
-    F_STR("message", "The last line it said."),
-    F_STR("follower", "The pod that failed with it, whose end counted for the job."),
+    F_STR("message", "The last line of its output."),
+    F_STR("follower", "The pod whose failure ended the job, if another one caused it."),
     F_INT32("others", "How many more replicas failed."),
-    F_STR("restartPolicy", "restartPolicy of the replica whose end counted."),
-    F_INT32("restartLimit", "Restarts that are allowed; backoffCount of them are used."),
-    F_INT32("restartSeconds", "The wait before the next restart, if there is one."),
+    F_STR("restartPolicy", "restartPolicy of the replica whose failure ended the job."),
+    F_INT32("restartLimit", "Number of restarts allowed; backoffCount of them are used."),
+    F_INT32("restartSeconds", "Delay before the next restart, if there is one."),
     {0}};
 
 const struct field job_status_fields[] = {
-    F_STR("phase", "Where the job is in its life.", ONE_OF(job_phases)),
+    F_STR("phase", "Current phase of the job.", ONE_OF(job_phases)),
     F_STR("reason", "One word: why it does not run, or why it failed."),
     F_STR("message", "A sentence: why it does not run, or why it failed."),
-    F_INT32("place", "Place in the line of all queues, if it waits in it; 21: behind the 20th."),
-    F_OBJ("failure", failure_fields, "Which replica failed and how, for programs.",
+    F_STR("queue", "Queue the job is in; none if another scheduler places it."),
+    F_INT32("place", "Position among the waiting groups of all queues; 21: beyond the 20th."),
+    F_OBJ("failure", failure_fields, "Which replica failed and how, in machine-readable form.",
           .flags = FIELD_KEEP_UNKNOWN),
     F_CONDITIONS(condition_fields,
                  "Initialized, Running, ReplicaFailure, Completed, Failed, Paused.",

@@ -33,15 +33,14 @@ struct json *job_render_restarts(struct arena *a, const struct json *job, int64_
 #define JOB_FIELD_ENABLED(what) F_BOOL("enabled", what, .alias = "enable", DEFAULT("false"))
 
 #define JOB_FIELD_DEADLINE                                                                         \
-    F_INT64("activeDeadlineSeconds", "Seconds after the start after which the job fails.",         \
-            AT_LEAST(1))
+    F_INT64("activeDeadlineSeconds", "Seconds the job may run before it fails.", AT_LEAST(1))
 
 #define JOB_FIELD_EXIT_CODES                                                                       \
     F_LIST(FIELD_INT32, "restartableExitCodes",                                                    \
            "Additional exit codes that the policy ExitCode restarts.", BETWEEN(1, 255))
 
 #define JOB_FIELD_TTL                                                                              \
-    F_INT32("ttlSecondsAfterFinished", "Seconds after its end until the job itself is deleted.",   \
+    F_INT32("ttlSecondsAfterFinished", "Seconds after the end of the job until it is deleted.",    \
             AT_LEAST(0))
 
 #define JOB_FIELD_RUN_MODE                                                                         \

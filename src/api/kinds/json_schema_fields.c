@@ -7,12 +7,13 @@
 #define SCHEMA .fields = json_schema_fields
 /* clang-format on */
 
-static const struct field external_docs_fields[] = {
-    F_STR("description", "What it is.", P(1)), F_STR("url", "Where it is.", P(2)), {0}};
+static const struct field external_docs_fields[] = {F_STR("description", "What it is.", P(1)),
+                                                    F_STR("url", "URL of the documentation.", P(2)),
+                                                    {0}};
 
 static const struct field validation_fields[] = {
-    F_STR("rule", "CEL.", PZ(1)),
-    F_STR("message", "Message if it does not hold.", P(2)),
+    F_STR("rule", "CEL expression that must be true.", PZ(1)),
+    F_STR("message", "Message if the rule is violated.", P(2)),
     F_STR("messageExpression", "The message as a CEL expression.", P(3)),
     F_STR("reason", "CamelCase reason of the refusal.", PZ(4)),
     F_STR("fieldPath", "The field to report.", P(5)),

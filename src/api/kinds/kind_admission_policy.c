@@ -31,17 +31,18 @@ static const struct field rule_fields[] = {
            .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
     F_STRS("resources", "Resources: pods, pods/status, */*.", P_IN(IN_RULE, 3),
            .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
-    F_STRS("resourceNames", "Names of objects; without any, all.", P(1)),
+    F_STRS("resourceNames", "Names of objects. Empty: all.", P(1)),
     F_STR("scope", "Cluster, Namespaced or *.", PZ_IN(IN_RULE, 4), ONE_OF(scopes),
           DEFAULT("\"*\"")),
     {0}};
 
 static const struct field match_fields[] = {
-    F_OBJ("namespaceSelector", label_selector_fields, "Of the labels of the object's namespace.",
-          P(1)),
-    F_OBJ("objectSelector", label_selector_fields, "Of the labels of the object.", P(2)),
-    F_OBJS("resourceRules", rule_fields, "What it is about.", P(3), .max_items = LIST_LIMIT),
-    F_OBJS("excludeResourceRules", rule_fields, "What it is not about.", P(4),
+    F_OBJ("namespaceSelector", label_selector_fields,
+          "Selects by the labels of the object's namespace.", P(1)),
+    F_OBJ("objectSelector", label_selector_fields, "Selects by the labels of the object.", P(2)),
+    F_OBJS("resourceRules", rule_fields, "Requests that match.", P(3), .max_items = LIST_LIMIT),
+    F_OBJS("excludeResourceRules", rule_fields,
+           "Requests that do not match, even if resourceRules has them.", P(4),
            .max_items = LIST_LIMIT),
     F_STR("matchPolicy", "Whether other versions of a resource count.", PZ(7), ONE_OF(policies),
           DEFAULT("\"Equivalent\"")),
@@ -54,20 +55,23 @@ static const struct field param_kind_fields[] = {
 
 static const struct field condition_expression_fields[] = {
     F_STR("name", "Name of the condition.", PZ(1), REQUIRED),
-    F_STR("expression", "CEL; false: the policy is not asked.", PZ(2), REQUIRED),
+    F_STR("expression", "CEL expression. If it is false, the policy is not evaluated.", PZ(2),
+          REQUIRED),
     {0}};
 
 static const struct field variable_fields[] = {
-    F_STR("name", "How other expressions name it: variables.NAME.", PZ(1), REQUIRED),
+    F_STR("name", "Name of the variable: other expressions use it as variables.NAME.", PZ(1),
+          REQUIRED),
     F_STR("expression", "CEL.", PZ(2), REQUIRED),
     {0}};
 
 static const struct field validation_fields[] = {
-    F_STR("expression", "CEL of object, oldObject, request, params, namespaceObject, variables.",
+    F_STR("expression",
+          "CEL expression over object, oldObject, request, params, namespaceObject and variables.",
           PZ(1), REQUIRED),
-    F_STR("message", "What is said when it is false.", P(2)),
-    F_STR("messageExpression", "CEL that says it.", P(4)),
-    F_STR("reason", "How the request is answered then.", PZ(3), ONE_OF(reasons)),
+    F_STR("message", "Message when the expression is false.", P(2)),
+    F_STR("messageExpression", "CEL expression that yields the message.", P(4)),
+    F_STR("reason", "Reason in the refusal.", PZ(3), ONE_OF(reasons)),
     {0}};
 
 static const struct field audit_fields[] = {
@@ -76,21 +80,25 @@ static const struct field audit_fields[] = {
     {0}};
 
 static const struct field policy_spec_fields[] = {
-    F_OBJ("paramKind", param_kind_fields, "Kind of the objects that params are.", P(1)),
-    F_OBJ("matchConstraints", match_fields, "Requests it is about.", P(2), REQUIRED),
-    F_OBJS("validations", validation_fields, "What must hold.", P(3), .max_items = LIST_LIMIT),
-    F_STR("failurePolicy", "What an expression that fails means.", PZ(4), ONE_OF(failures),
-          DEFAULT("\"Fail\"")),
-    F_OBJS("auditAnnotations", audit_fields, "For the audit log.", P(5),
-           IGNORED("this server has no audit log")),
-    F_OBJS("matchConditions", condition_expression_fields, "All must hold for it to be asked.",
-           P(6), KEYED_BY("name"), .max_items = LIST_LIMIT),
-    F_OBJS("variables", variable_fields, "Values that expressions share.", P(7), KEYED_BY("name"),
+    F_OBJ("paramKind", param_kind_fields, "Kind of the parameter objects.", P(1)),
+    F_OBJ("matchConstraints", match_fields, "Requests the policy applies to.", P(2), REQUIRED),
+    F_OBJS("validations", validation_fields, "Expressions that must be true.", P(3),
            .max_items = LIST_LIMIT),
+    F_STR("failurePolicy",
+          "Whether an expression that cannot be evaluated refuses the request (Fail) or not "
+          "(Ignore).",
+          PZ(4), ONE_OF(failures), DEFAULT("\"Fail\"")),
+    F_OBJS("auditAnnotations", audit_fields, "Annotations for the audit log.", P(5),
+           IGNORED("this server has no audit log")),
+    F_OBJS("matchConditions", condition_expression_fields,
+           "Conditions that must all be true for the policy to be evaluated.", P(6),
+           KEYED_BY("name"), .max_items = LIST_LIMIT),
+    F_OBJS("variables", variable_fields, "Values shared by the expressions.", P(7),
+           KEYED_BY("name"), .max_items = LIST_LIMIT),
     {0}};
 
 static const struct field policy_status_fields[] = {
-    F_INT64("observedGeneration", "Of the policy.", P(1)),
+    F_INT64("observedGeneration", "The metadata.generation this status is based on.", P(1)),
     F_CONDITIONS(meta_condition_fields, "None so far.", P(3), KEYED_BY("type")),
     {0}};
 
@@ -98,20 +106,24 @@ static const struct field policy_fields[] = {
     F_SPEC(policy_spec_fields, REQUIRED), F_STATUS(policy_status_fields), {0}};
 
 static const struct field param_ref_fields[] = {
-    F_STR("name", "Name of the one object.", P(1)),
-    F_STR("namespace", "Its namespace; without: the request's.", P(2)),
-    F_OBJ("selector", label_selector_fields, "Of the labels of several.", P(3)),
-    F_STR("parameterNotFoundAction", "What it means that there is none.", PZ(4), ONE_OF(absences)),
+    F_STR("name", "Name of the parameter object.", P(1)),
+    F_STR("namespace", "Its namespace. Unset: the namespace of the request.", P(2)),
+    F_OBJ("selector", label_selector_fields, "Selects parameter objects by label, instead of name.",
+          P(3)),
+    F_STR("parameterNotFoundAction",
+          "Whether a missing parameter object allows (Allow) or refuses (Deny) the request.", PZ(4),
+          ONE_OF(absences)),
     {0}};
 
 static const char *const actions[] = {"Deny", "Warn", "Audit", NULL};
 
 static const struct field binding_spec_fields[] = {
-    F_STR("policyName", "The policy.", P(1), REQUIRED),
-    F_OBJ("paramRef", param_ref_fields, "The objects that params are.", P(2)),
-    F_OBJ("matchResources", match_fields, "Requests it is about, of the policy's.", P(3)),
-    F_STRS("validationActions", "Deny, Warn, Audit.", P(4), ONE_OF(actions),
-           .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
+    F_STR("policyName", "Name of the policy.", P(1), REQUIRED),
+    F_OBJ("paramRef", param_ref_fields, "The parameter objects.", P(2)),
+    F_OBJ("matchResources", match_fields, "Restricts the requests that the policy applies to.",
+          P(3)),
+    F_STRS("validationActions", "What a violation causes: Deny, Warn, Audit.", P(4),
+           ONE_OF(actions), .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
     {0}};
 
 static const struct field binding_fields[] = {F_SPEC(binding_spec_fields, REQUIRED), {0}};
@@ -277,7 +289,7 @@ static struct json *render_param_ref(struct arena *a, const struct json *binding
 
 static const struct column binding_columns[] = {
     COLUMN_NAME,
-    COLUMN("PolicyName", "string", "The policy.", .path = ".spec.policyName"),
+    COLUMN("PolicyName", "string", "Name of the policy.", .path = ".spec.policyName"),
     COLUMN("ParamRef", "string", "Its params.", .render = render_param_ref),
     COLUMN_AGE,
     {0}};
@@ -287,7 +299,8 @@ const struct kind kind_admission_policy = {
                "validatingadmissionpolicies", "validatingadmissionpolicy"),
     .has_status = true,
     .has_generation = true,
-    .doc = "ValidatingAdmissionPolicy says in CEL what must hold of objects that are written.",
+    .doc =
+        "ValidatingAdmissionPolicy is a set of CEL expressions that written objects must satisfy.",
     .fields = policy_fields,
     .columns = policy_columns,
     .validate = validate_policy};
@@ -296,7 +309,8 @@ const struct kind kind_admission_binding = {
     KIND_NAMES("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding",
                "validatingadmissionpolicybindings", "validatingadmissionpolicybinding"),
     .has_generation = true,
-    .doc = "ValidatingAdmissionPolicyBinding has a ValidatingAdmissionPolicy asked, with params.",
+    .doc = "ValidatingAdmissionPolicyBinding puts a ValidatingAdmissionPolicy into effect, with "
+           "its parameters.",
     .fields = binding_fields,
     .columns = binding_columns,
     .validate = validate_binding,

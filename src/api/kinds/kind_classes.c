@@ -3,6 +3,8 @@
  * StorageClass (storage.k8s.io/v1), RuntimeClass (node.k8s.io/v1) and PodTemplate. They are stored
  * and shown; creating a class yields a warning that nothing acts on it.
  */
+#include <string.h>
+
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/kinds/batch_fields.h"
@@ -21,16 +23,17 @@ static const struct field topology_fields[] = {
     F_OBJS("matchLabelExpressions", topology_label_fields, "Labels of nodes.", P(1)), {0}};
 
 static const struct field storage_fields[] = {
-    F_STR("provisioner", "Who makes its volumes.", PZ(2),
+    F_STR("provisioner", "Program that provisions the volumes.", PZ(2),
           .flags = FIELD_REQUIRED | FIELD_IMMUTABLE),
-    F_STR_MAP("parameters", "What the provisioner is told.", P(3), .flags = FIELD_IMMUTABLE),
-    F_STR("reclaimPolicy", "What becomes of volumes that are given up.", PZ(4),
+    F_STR_MAP("parameters", "Parameters of the provisioner.", P(3), .flags = FIELD_IMMUTABLE),
+    F_STR("reclaimPolicy", "What happens to a volume when its claim is deleted.", PZ(4),
           ONE_OF(reclaim_policies), DEFAULT("\"Delete\""), .flags = FIELD_IMMUTABLE),
-    F_STRS("mountOptions", "Options of mounts.", P(5)),
+    F_STRS("mountOptions", "Mount options.", P(5)),
     F_BOOL("allowVolumeExpansion", "Whether its volumes can grow.", PZ(6)),
-    F_STR("volumeBindingMode", "When a volume is made.", PZ(7), ONE_OF(binding_modes),
-          DEFAULT("\"Immediate\""), .flags = FIELD_IMMUTABLE),
-    F_OBJS("allowedTopologies", topology_fields, "Nodes its volumes can be for.", P(8)),
+    F_STR("volumeBindingMode", "When a volume is provisioned and bound.", PZ(7),
+          ONE_OF(binding_modes), DEFAULT("\"Immediate\""), .flags = FIELD_IMMUTABLE),
+    F_OBJS("allowedTopologies", topology_fields, "Nodes on which volumes may be provisioned.",
+           P(8)),
     {0}};
 
 static void warn_storage(const struct json *class, void (*say)(void *arg, const char *text),
@@ -62,7 +65,7 @@ static const struct column storage_columns[] = {
      .doc = "Name, and whether it is the default.",
      .path = ".metadata.name",
      .render = render_storage_name},
-    COLUMN("Provisioner", "string", "Who makes its volumes.", .path = ".provisioner"),
+    COLUMN("Provisioner", "string", "Program that provisions the volumes.", .path = ".provisioner"),
     COLUMN("ReclaimPolicy", "string", "What becomes of them.", .path = ".reclaimPolicy"),
     COLUMN("VolumeBindingMode", "string", "When they are made.", .path = ".volumeBindingMode"),
     COLUMN("AllowVolumeExpansion", "string", "Whether they can grow.", .render = render_expansion),
@@ -72,7 +75,8 @@ static const struct column storage_columns[] = {
 const struct kind kind_storage_class = {
     KIND_NAMES("storage.k8s.io", "v1", "StorageClass", "storageclasses", "storageclass"),
     .short_names = (const char *const[]){"sc", NULL},
-    .doc = "StorageClass describes storage that claims ask for. Here claims are folders.",
+    .doc = "StorageClass describes a class of storage. Without effect on one machine, where claims "
+           "are folders.",
     .fields = storage_fields,
     .columns = storage_columns,
     .warn = warn_storage};
@@ -83,33 +87,37 @@ static const struct field overhead_fields[] = {
     F_MAP(FIELD_QUANTITY, "podFixed", "What a pod needs beside its containers.", P(1)), {0}};
 
 static const struct field scheduling_fields[] = {
-    F_STR_MAP("nodeSelector", "Labels of nodes that have it.", P(1)),
-    F_OBJS("tolerations", toleration_fields, "Taints its pods tolerate.", P(2)),
+    F_STR_MAP("nodeSelector", "Labels of nodes that support the class.", P(1)),
+    F_OBJS("tolerations", toleration_fields, "Taints that pods of the class tolerate.", P(2)),
     {0}};
 
 static const struct field runtime_fields[] = {
-    F_STR("handler", "What runs the containers.", PZ(2),
+    F_STR("handler", "Handler of the container runtime.", PZ(2),
           .flags = FIELD_REQUIRED | FIELD_IMMUTABLE | FIELD_DNS_LABEL),
-    F_OBJ("overhead", overhead_fields, "What its pods need beside their containers.", P(3)),
-    F_OBJ("scheduling", scheduling_fields, "Nodes that have it.", P(4)),
+    F_OBJ("overhead", overhead_fields, "Resources a pod needs in addition to its containers.",
+          P(3)),
+    F_OBJ("scheduling", scheduling_fields, "Nodes that support the class.", P(4)),
     {0}};
 
 static void warn_runtime(const struct json *class, void (*say)(void *arg, const char *text),
                          void *arg)
 {
-    (void)class;
-    say(arg, "a RuntimeClass has no effect here: containers are processes of this machine");
+    const char *name = json_string(json_at(class, "metadata", "name"), "");
+
+    if (strcmp(name, "image") != 0 && strcmp(name, "process") != 0)
+        say(arg, "this RuntimeClass has no effect here: pods run as image or process");
 }
 
 static const struct column runtime_columns[] = {
     COLUMN_NAME,
-    COLUMN("Handler", "string", "What runs the containers.", .path = ".handler"),
+    COLUMN("Handler", "string", "Handler of the container runtime.", .path = ".handler"),
     COLUMN_AGE,
     {0}};
 
 const struct kind kind_runtime_class = {
     KIND_NAMES("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", "runtimeclass"),
-    .doc = "RuntimeClass names what runs containers. Here they are processes.",
+    .doc = "RuntimeClass names what runs containers. Here: image, their image; process, the "
+           "machine's own software.",
     .fields = runtime_fields, .columns = runtime_columns, .warn = warn_runtime};
 
 /* --- PodTemplate ---------------------------------------------------------------------------- */
@@ -152,6 +160,6 @@ const struct kind kind_pod_template = {
     KIND_NAMES("", "v1", "PodTemplate", "podtemplates", "podtemplate"),
     .namespaced = true,
     .has_generation = true,
-    .doc = "PodTemplate is a description of pods, for other programs to make pods of.",
+    .doc = "PodTemplate is a template from which other programs create pods.",
     .fields = template_fields,
     .columns = template_columns};

@@ -18,7 +18,7 @@ static const struct field template_fields[] = {
 
 static const struct field spec_fields[] = {
     F_STR("schedule",
-          "When, in cron's five fields (minute hour day month weekday) or @hourly, @daily ...; "
+          "Schedule, in cron's five fields (minute hour day month weekday) or @hourly, @daily ...; "
           "UTC.",
           PZ(1), REQUIRED),
     F_STR("timeZone", "Time zone of the schedule: only Etc/UTC, the default.", PZ(8),

@@ -16,8 +16,8 @@ static const struct field source_fields[] = {
     {0}};
 
 static const struct field series_fields[] = {
-    F_INT32("count", "How often so far.", P(1)),
-    F_TIME("lastObservedTime", "When last.", P(2), .wire = FIELD_WIRE_MICRO),
+    F_INT32("count", "Number of occurrences so far.", P(1)),
+    F_TIME("lastObservedTime", "Time of the last occurrence.", P(2), .wire = FIELD_WIRE_MICRO),
     {0}};
 
 static const struct field fields[] = {
@@ -126,10 +126,10 @@ static struct json *render_count(struct arena *a, const struct json *event, int6
 }
 
 static const struct column columns[] = {
-    COLUMN("Last Seen", "string", "When last.", .render = render_last_seen),
+    COLUMN("Last Seen", "string", "Time of the last occurrence.", .render = render_last_seen),
     COLUMN("Type", "string", "Normal or Warning.", .path = ".type"),
     COLUMN("Reason", "string", "One word.", .path = ".reason"),
-    COLUMN("Object", "string", "Object it is about.", .render = render_object),
+    COLUMN("Object", "string", "The object concerned.", .render = render_object),
     COLUMN("Subobject", "string", "Part of the object it is about.", .priority = 1,
            .render = render_subobject),
     COLUMN("Source", "string", "Component that reported it.", .priority = 1,

@@ -18,8 +18,9 @@ static const struct field source_fields[] = {
     {0}};
 
 static const struct field series_fields[] = {
-    F_INT32("count", "How often so far.", PZ(1), REQUIRED),
-    F_TIME("lastObservedTime", "When last.", P(2), .wire = FIELD_WIRE_MICRO, REQUIRED),
+    F_INT32("count", "Number of occurrences so far.", PZ(1), REQUIRED),
+    F_TIME("lastObservedTime", "Time of the last occurrence.", P(2), .wire = FIELD_WIRE_MICRO,
+           REQUIRED),
     {0}};
 
 static const struct field fields[] = {
@@ -97,10 +98,10 @@ RENDER_AS(render_object, 3)
 RENDER_AS(render_message, 6)
 
 static const struct column columns[] = {
-    COLUMN("Last Seen", "string", "When last.", .render = render_last_seen),
+    COLUMN("Last Seen", "string", "Time of the last occurrence.", .render = render_last_seen),
     COLUMN("Type", "string", "Normal or Warning.", .path = ".type"),
     COLUMN("Reason", "string", "One word.", .path = ".reason"),
-    COLUMN("Object", "string", "Object it is about.", .render = render_object),
+    COLUMN("Object", "string", "The object concerned.", .render = render_object),
     COLUMN("Message", "string", "A sentence.", .render = render_message),
     COLUMN("Name", "string", "Name of the event.", .format = "name", .priority = 1,
            .path = ".metadata.name"),

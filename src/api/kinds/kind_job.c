@@ -305,7 +305,7 @@ void batch_job_spec_validate(const struct json *spec, const struct field_path *a
     if (!json_string_is(restart, "Never") && !json_string_is(restart, "OnFailure"))
         problem_required(err, PATH_MEMBER(pod, "restartPolicy"), 0,
                          "valid values: \"OnFailure\", \"Never\"");
-    pod_spec_validate(json_at(spec, "template", "spec"), pod, err);
+    pod_spec_validate(json_at(spec, "template", "spec"), NULL, pod, err);
     pod_template_annotations_validate(json_at(spec, "template", "metadata"),
                                       PATH_MEMBER(template, "metadata"), err);
     check_indexes(spec, at, err);

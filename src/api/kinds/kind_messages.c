@@ -13,9 +13,9 @@ static const struct field list_meta_fields[] = {
     F_INT64("remainingItemCount", "How many items come after this page.", PZ(4)),
     {0}};
 
-static const struct field cause_fields[] = {F_STR("reason", "One word.", P(1)),
-                                            F_STR("message", "A sentence.", P(2)),
-                                            F_STR("field", "The field it is about.", P(3)),
+static const struct field cause_fields[] = {F_STR("reason", "CamelCase reason.", P(1)),
+                                            F_STR("message", "Readable message.", P(2)),
+                                            F_STR("field", "The field concerned.", P(3)),
                                             {0}};
 
 static const struct field details_fields[] = {
@@ -30,10 +30,10 @@ static const struct field details_fields[] = {
 static const struct field status_fields[] = {
     F_OBJ("metadata", list_meta_fields, "Not used.", P(1)),
     F_STR("status", "Success or Failure.", P(2)),
-    F_STR("message", "A sentence.", P(3)),
-    F_STR("reason", "One word.", P(4)),
-    F_OBJ("details", details_fields, "Object it is about.", P(5)),
-    F_INT32("code", "HTTP's.", P(6)),
+    F_STR("message", "Readable message.", P(3)),
+    F_STR("reason", "CamelCase reason.", P(4)),
+    F_OBJ("details", details_fields, "The object concerned.", P(5)),
+    F_INT32("code", "HTTP status code.", P(6)),
     {0}};
 
 const struct kind kind_status = {KIND_NAMES("", "v1", "Status", "", ""), .fields = status_fields};
@@ -52,7 +52,7 @@ static const struct field delete_fields[] = {
     F_OBJ("preconditions", precondition_fields, "Preconditions.", P(2)),
     F_BOOL("orphanDependents", "Older spelling of propagationPolicy.", PZ(3)),
     F_STR("propagationPolicy", "What happens to its dependents.", PZ(4)),
-    F_STRS("dryRun", "All: nothing is done.", P(5)),
+    F_STRS("dryRun", "All: the request is checked but not carried out.", P(5)),
     F_BOOL("ignoreStoreReadErrorWithClusterBreakingPotential", "Not used.", PZ(6)),
     {0}};
 
@@ -74,9 +74,10 @@ const struct kind kind_binding = {KIND_NAMES("", "v1", "Binding", "bindings", "b
 
 /* --- Scale ----------------------------------------------------------------------------- */
 
-static const struct field scale_spec_fields[] = {F_INT32("replicas", "How many.", P(1)), {0}};
+static const struct field scale_spec_fields[] = {
+    F_INT32("replicas", "Desired number of replicas.", P(1)), {0}};
 static const struct field scale_status_fields[] = {
-    F_INT32("replicas", "How many there are.", PZ(1)),
+    F_INT32("replicas", "Current number of replicas.", PZ(1)),
     F_STR("selector", "Labels of the pods.", P(2)),
     {0}};
 static const struct field scale_fields[] = {
@@ -100,7 +101,9 @@ static const struct field token_spec_fields[] = {
     {0}};
 
 static const struct field token_status_fields[] = {
-    F_STR("token", "The token.", PZ(1)), F_TIME("expirationTimestamp", "Its end.", P(2)), {0}};
+    F_STR("token", "The token.", PZ(1)),
+    F_TIME("expirationTimestamp", "When the token expires.", P(2)),
+    {0}};
 
 static const struct field token_fields[] = {
     F_SPEC(token_spec_fields), F_STATUS(token_status_fields), {0}};
@@ -111,9 +114,9 @@ const struct kind kind_token_request = {
 #define EXTRA(n)                                                                                   \
     F_MAP(FIELD_LIST, "extra", "Additional attributes.", P(n), .wire = FIELD_WIRE_STRINGS)
 
-static const struct field user_fields[] = {F_STR("username", "His name.", P(1)),
-                                           F_STR("uid", "His UID.", P(2)),
-                                           F_STRS("groups", "His groups.", P(3)),
+static const struct field user_fields[] = {F_STR("username", "Name of the user.", P(1)),
+                                           F_STR("uid", "UID of the user.", P(2)),
+                                           F_STRS("groups", "Groups of the user.", P(3)),
                                            EXTRA(4),
                                            {0}};
 
@@ -145,10 +148,11 @@ const struct kind kind_self_review = {KIND_NAMES("authentication.k8s.io", "v1", 
                                       .doc = "SelfSubjectReview identifies the caller.",
                                       .fields = self_fields};
 
-static const struct field requirement_fields[] = {F_STR("key", "What is compared.", PZ(1)),
-                                                  F_STR("operator", "How.", PZ(2)),
-                                                  F_STRS("values", "With what.", P(3)),
-                                                  {0}};
+static const struct field requirement_fields[] = {
+    F_STR("key", "Key of the label or field.", PZ(1)),
+    F_STR("operator", "Operator, such as In or Exists.", PZ(2)),
+    F_STRS("values", "Values to compare with.", P(3)),
+    {0}};
 
 static const struct field selector_fields[] = {
     F_STR("rawSelector", "As a string.", P(1)),
@@ -161,7 +165,7 @@ static const struct field attribute_fields[] = {
     F_STR("group", "Group of the resource.", P(3)),
     F_STR("version", "Its version.", P(4)),
     F_STR("resource", "The resource, in the plural.", P(5)),
-    F_STR("subresource", "Its part.", P(6)),
+    F_STR("subresource", "Subresource, such as status.", P(6)),
     F_STR("name", "Name of one object; all if empty.", P(7)),
     F_OBJ("fieldSelector", selector_fields, "Restricts it to matching objects.", P(8)),
     F_OBJ("labelSelector", selector_fields, "Restricts it to matching objects.", P(9)),
@@ -177,12 +181,12 @@ static const struct field path_fields[] = {
 static const struct field access_spec_fields[] = {ABOUT, {0}};
 
 static const struct field subject_spec_fields[] = {
-    ABOUT,    F_STR("user", "The user.", P(3)), F_STRS("groups", "His groups.", P(4)),
-    EXTRA(5), F_STR("uid", "His UID.", P(6)),   {0}};
+    ABOUT,    F_STR("user", "The user.", P(3)),       F_STRS("groups", "Groups of the user.", P(4)),
+    EXTRA(5), F_STR("uid", "UID of the user.", P(6)), {0}};
 
 static const struct field access_status_fields[] = {
     F_BOOL("allowed", "Whether it is allowed.", PZ(1)),
-    F_STR("reason", "Why.", P(2)),
+    F_STR("reason", "Reason for the decision.", P(2)),
     F_STR("evaluationError", "Error during the evaluation.", P(3)),
     F_BOOL("denied", "Whether it is denied.", P(4)),
     {0}};
@@ -202,23 +206,21 @@ const struct kind kind_subject_review = {
     AUTHORIZATION("SubjectAccessReview", "subjectaccessreviews", "subjectaccessreview"),
     .doc = "SubjectAccessReview checks what a user may do.", .fields = subject_fields};
 
-static const struct field rules_spec_fields[] = {F_STR("namespace", "Where.", P(1)), {0}};
+static const struct field rules_spec_fields[] = {F_STR("namespace", "Namespace.", P(1)), {0}};
 
 static const struct field resource_rule_fields[] = {
     F_STRS("verbs", "Allowed verbs.", P(1)),
-    F_STRS("apiGroups", "In these groups.", P(2)),
-    F_STRS("resources", "With these resources.", P(3)),
-    F_STRS("resourceNames", "Only objects of these names.", P(4)),
+    F_STRS("apiGroups", "API groups of the resources.", P(2)),
+    F_STRS("resources", "Resources.", P(3)),
+    F_STRS("resourceNames", "Names of objects. Empty: all.", P(4)),
     {0}};
 
 static const struct field path_rule_fields[] = {
-    F_STRS("verbs", "Allowed verbs.", P(1)),
-    F_STRS("nonResourceURLs", "With these paths.", P(2)),
-    {0}};
+    F_STRS("verbs", "Allowed verbs.", P(1)), F_STRS("nonResourceURLs", "Paths.", P(2)), {0}};
 
 static const struct field rules_status_fields[] = {
-    F_OBJS("resourceRules", resource_rule_fields, "With resources.", P(1)),
-    F_OBJS("nonResourceRules", path_rule_fields, "With paths.", P(2)),
+    F_OBJS("resourceRules", resource_rule_fields, "Rules about resources.", P(1)),
+    F_OBJS("nonResourceRules", path_rule_fields, "Rules about paths.", P(2)),
     F_BOOL("incomplete", "Whether the list may be incomplete.", PZ(3)),
     F_STR("evaluationError", "Error during the evaluation.", P(4)),
     {0}};

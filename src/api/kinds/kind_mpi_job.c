@@ -21,13 +21,13 @@ static const struct field mpi_config_fields[] = {
     F_STRS("script", "The MPI program and its arguments."),
     F_STRS("extraArgs", "Additional options of mpirun, each a string: -N, \"2\", --bind-to, none."),
     F_STR_MAP("mca", "Parameters of Open MPI, given to mpirun as -mca KEY VALUE."),
-    F_STR("home", "Where MPI is installed: mpirun is home/bin/mpirun. Absent: mpirun of the PATH."),
+    F_STR("home", "Where MPI is installed: mpirun is home/bin/mpirun. Unset: mpirun in the PATH."),
     F_STR("implementation",
           "The MPI implementation, which determines the hostfile's format and the options.",
           ONE_OF(implementations), DEFAULT("\"openmpi\"")),
     F_INT32("slotsPerWorker",
-            "Processes a worker may have, by the hostfile. Absent: as many as extraArgs ask for "
-            "(-N 2), else 1.",
+            "Slots per worker in the hostfile: how many processes it may run. Unset: as many as "
+            "extraArgs ask for (-N 2), else 1.",
             BETWEEN(1, 9999)),
     F_INT32("readyTimeoutSeconds",
             "How long the launcher waits for the workers to be ready before it fails; 300 when "
@@ -103,7 +103,7 @@ static const struct field run_policy_fields[] = {
 
 static const struct field process_recovery_fields[] = {
     JOB_FIELD_ENABLED("Whether mpirun restarts failed processes."),
-    F_INT32("limit", "How often.", AT_LEAST(0)),
+    F_INT32("limit", "Maximum number of restarts of a process.", AT_LEAST(0)),
     {0}};
 
 const struct field mpi_worker_fields[] = {

@@ -47,28 +47,29 @@ static const struct field spec_fields[] = {
 static const struct field pending_fields[] = {
     F_STR("id", "ID of the event: the same in every delivery attempt."),
     F_TIME("time", "When the job reached the phase."),
-    F_STR("apiVersion", "Of the job."),
-    F_STR("kind", "Of the job."),
-    F_STR("name", "Of the job."),
-    F_STR("uid", "Of the job."),
+    F_STR("apiVersion", "API version of the job."),
+    F_STR("kind", "Kind of the job."),
+    F_STR("name", "Name of the job."),
+    F_STR("uid", "UID of the job."),
     F_STR("phase", "Phase it reached, or Test."),
     F_STR("reason", "CamelCase reason."),
     F_STR("message", "Message about the reason."),
     {0}};
 
-static const struct field delivery_fields[] = {F_STR("id", "Of the event."),
-                                               F_TIME("time", "When it was accepted."),
-                                               F_STR("job", "The job: Kind/name."),
-                                               F_STR("phase", "The phase it reached, or Test."),
-                                               F_INT32("code", "The receiver's answer."),
-                                               {0}};
+static const struct field delivery_fields[] = {
+    F_STR("id", "ID of the event."),
+    F_TIME("time", "When it was accepted."),
+    F_STR("job", "The job: Kind/name."),
+    F_STR("phase", "The phase it reached, or Test."),
+    F_INT32("code", "HTTP status code of the receiver's answer."),
+    {0}};
 
 static const struct field error_fields[] = {
     F_TIME("time", "When it was tried."), F_STR("message", "What failed."), {0}};
 
 static const struct field status_fields[] = {
     F_INT64("delivered", "Events accepted by the receiver."),
-    F_INT64("failed", "Events given up."),
+    F_INT64("failed", "Events that could not be delivered."),
     F_OBJ("lastDelivery", delivery_fields, "The last event that was accepted."),
     F_OBJ("lastError", error_fields, "Why the last failed attempt failed."),
     F_INT32("failures", "Consecutive failed attempts."),
@@ -130,7 +131,7 @@ static const struct column columns[] = {
     COLUMN("Format", "string", "json or slack.", .path = ".spec.format"),
     COLUMN("Suspend", "boolean", "Whether it is suspended.", .path = ".spec.suspend"),
     COLUMN("Delivered", "integer", "Events accepted by the receiver.", .path = ".status.delivered"),
-    COLUMN("Failed", "integer", "Events given up.", .path = ".status.failed"),
+    COLUMN("Failed", "integer", "Events that could not be delivered.", .path = ".status.failed"),
     COLUMN("Last", "date", "When the last was accepted.", .path = ".status.lastDelivery.time"),
     COLUMN_AGE,
     COLUMN("Error", "string", "Why the last failed attempt failed.", .priority = 1,

@@ -54,7 +54,7 @@ static const struct field status_fields[] = {
     F_STR("phase", "Available, Bound, Released and so on.", P(1), ONE_OF(phases)),
     F_STR("reason", "CamelCase reason for the phase.", P(3)),
     F_STR("message", "Message about the phase.", P(2)),
-    F_TIME("lastPhaseTransitionTime", "Since when.", P(4)),
+    F_TIME("lastPhaseTransitionTime", "When the phase last changed.", P(4)),
     {0}};
 
 static const struct field fields[] = {

@@ -50,16 +50,16 @@ static const struct field linux_user_fields[] = {
     {0}};
 
 static const struct field user_fields[] = {
-    F_OBJ("linux", linux_user_fields, "As Linux has it.", P(1)), {0}};
+    F_OBJ("linux", linux_user_fields, "User and groups, on Linux.", P(1)), {0}};
 
 static const struct field resource_health_fields[] = {
-    F_STR("resourceID", "Which of them.", PZ(1), REQUIRED),
-    F_STR("health", "How it is.", P(2)),
+    F_STR("resourceID", "ID of the device.", PZ(1), REQUIRED),
+    F_STR("health", "Healthy, Unhealthy or Unknown.", P(2)),
     {0}};
 
 static const struct field resource_status_fields[] = {
     F_STR("name", "Resource.", PZ(1), REQUIRED),
-    F_OBJS("resources", resource_health_fields, "How they are.", P(2)),
+    F_OBJS("resources", resource_health_fields, "Health of its devices.", P(2)),
     {0}};
 
 static const struct field container_status_fields[] = {
@@ -92,7 +92,7 @@ static const struct field claim_status_fields[] = {
 
 static const struct field claim_request_fields[] = {
     F_STR("containerName", "Container.", PZ(1)),
-    F_STR("resourceName", "Its resource.", PZ(2)),
+    F_STR("resourceName", "Resource of the container.", PZ(2)),
     F_STR("requestName", "Request of the claim.", PZ(3)),
     {0}};
 
@@ -233,6 +233,7 @@ static void set_defaults(struct arena *a, struct json *pod)
         return;
     default_containers(a, spec, "initContainers");
     default_containers(a, spec, "containers");
+    default_containers(a, spec, "ephemeralContainers");
     default_volumes(a, spec);
     default_host_ports(a, spec);
     default_account(a, spec);
@@ -281,7 +282,8 @@ static bool same_containers(const struct json *a, const struct json *b)
 
 static void check_update(const struct json *spec, const struct json *old, struct err *err)
 {
-    /* the first three are checked below, the others may change */
+    /* the first three are checked below, ephemeral containers in pod_spec_validate; the others
+     * may change */
     static const char *const apart[] = {"containers",
                                         "initContainers",
                                         "nodeName",
@@ -312,14 +314,15 @@ static void check_update(const struct json *spec, const struct json *old, struct
 static void check_group(const struct json *pod, const struct json *old, struct err *err)
 {
     static const char *const fixed[] = {LABEL_GROUP_NAME, LABEL_GROUP_ROLE, LABEL_QUEUE};
-    static const char *const noted[] = {ANNOTATION_GANG_SIZE, ANNOTATION_DEADLINE};
+    static const char *const noted[] = {ANNOTATION_GANG_SIZE, ANNOTATION_DEADLINE,
+                                        ANNOTATION_BOUND_QUEUE, ANNOTATION_GPUS};
     const struct field_path at = {.name = "metadata"};
 
     for (size_t i = 0; i < ELEMS(noted); i++)
         if (!json_equal(json_at(pod, "metadata", "annotations", noted[i]),
                         json_at(old, "metadata", "annotations", noted[i])))
             problem_forbidden(err, PATH_KEY(PATH_MEMBER(&at, "annotations"), noted[i]), 0,
-                              "its job has noted this for the scheduler: change the job");
+                              "its job or the scheduler has noted this: it stays");
 
     for (size_t i = 0; i < ELEMS(fixed); i++)
         if (!json_equal(json_get(object_labels(pod), fixed[i]),
@@ -369,12 +372,13 @@ static void validate(const struct json *pod, const struct json *old, struct err 
     const struct json *spec = json_get(pod, "spec");
     const struct field_path at = {.name = "spec"};
 
-    pod_spec_validate(spec, &at, err);
+    pod_spec_validate(spec, json_get(old, "spec"), &at, err);
     if (old) {
         check_update(spec, json_get(old, "spec"), err);
         check_gates(json_get(spec, "schedulingGates"), json_at(old, "spec", "schedulingGates"),
                     err);
-        check_group(pod, old, err);
+        if (!is_binding(spec, json_get(old, "spec")))
+            check_group(pod, old, err);
     }
     if (!is_binding(spec, json_get(old, "spec")))
         pod_annotations_validate(json_get(pod, "metadata"), json_get(old, "metadata"),

@@ -30,7 +30,7 @@ static const struct field status_fields[] = {
 
 static const struct field fields[] = {
     F_SPEC(spec_fields, DEFAULT("{}")),
-    F_OBJ("status", status_fields, "What is.", P(3), .flags = FIELD_READ_ONLY),
+    F_OBJ("status", status_fields, "Current state.", P(3), .flags = FIELD_READ_ONLY),
     {0}};
 
 static void validate(const struct json *budget, const struct json *old, struct err *err)

@@ -27,9 +27,9 @@ static const struct field spec_fields[] = {
             "Unset: the existing ones.",
             AT_LEAST(0)),
     F_INT64("activeDeadlineSeconds",
-            "How long the group runs at most. Its job keeps it; the pods of a group without a job "
-            "are deleted then.",
-            AT_LEAST(0)),
+            "Maximum run time of the group in seconds. Its job enforces it; the pods of a group "
+            "without a job are deleted when it has passed.",
+            AT_LEAST(1)),
     {0}};
 
 static const struct field placement_fields[] = {
@@ -41,7 +41,7 @@ static const struct field placement_fields[] = {
 
 static const struct field awaited_fields[] = {
     F_STRS("members", "Pods."),
-    F_PLAIN(FIELD_ANY, "pod", "What decides where each of them may run: requests, selectors."),
+    F_PLAIN(FIELD_ANY, "pod", "What determines where each of them may run: requests, selectors."),
     {0}};
 
 static const struct field status_fields[] = {
@@ -53,15 +53,16 @@ static const struct field status_fields[] = {
     F_MAP(FIELD_QUANTITY, "allocated", "What the group holds."),
     F_STR("reason", "One word: why the group does not run."),
     F_STR("message", "A sentence: why the group does not run."),
-    F_TIME("waitingSince", "Since when the group waits, if it does."),
-    F_INT32("place", "Place in the line of all queues, if it waits in it; 21: behind the 20th."),
-    F_OBJS("placements", placement_fields, "The room the group holds, also while a pod restarts."),
-    F_STR("preemptedBy", "The group that took its room, as namespace/name; of a pod by itself "
-                         "namespace//name."),
+    F_TIME("waitingSince", "When the group started to wait, if it is waiting."),
+    F_INT32("place", "Position among the waiting groups of all queues; 21: beyond the 20th."),
+    F_OBJS("placements", placement_fields, "The room the group holds, even while a pod restarts."),
+    F_STR("preemptedBy",
+          "The group that took its room, as namespace/name, or namespace//name for a single pod."),
     F_OBJS("awaited", awaited_fields,
-           "Of a preempted group: the pods that were stopped. It keeps its place in line for them "
-           "until its owner has created them again."),
-    F_INT32("mostMembers", "The most members that had room together since the group started."),
+           "The stopped pods of a preempted group. It keeps its place in line until its owner has "
+           "created them again."),
+    F_INT32("mostMembers",
+            "Largest number of members that held room at the same time since the group started."),
     F_INT32("pending", "Pods not running yet."),
     F_INT32("running", "Running pods."),
     F_INT32("succeeded", "Pods that succeeded."),

@@ -39,7 +39,7 @@ static const struct field elastic_fields[] = {
            .alias = "enable", .flags = FIELD_IMMUTABLE, DEFAULT("false")),
     F_INT32("minReplicas", "Minimum number of replicas for training to continue.",
             .flags = FIELD_IMMUTABLE, BETWEEN(1, JOB_REPLICAS_LIMIT)),
-    F_INT32("maxReplicas", "Most replicas.", .flags = FIELD_IMMUTABLE,
+    F_INT32("maxReplicas", "Maximum number of replicas.", .flags = FIELD_IMMUTABLE,
             BETWEEN(1, JOB_REPLICAS_LIMIT)),
     F_INT32("expectedReplicas",
             "Current number of replicas, between minReplicas and maxReplicas. Can be changed at "

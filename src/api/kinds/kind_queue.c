@@ -30,7 +30,8 @@ static const struct field spec_fields[] = {
           .pattern = "^(0|([0-9]{1,9}y)?([0-9]{1,9}w)?([0-9]{1,9}d)?([0-9]{1,9}h)?([0-9]{1,9}m)?"
                      "([0-9]{1,9}s)?([0-9]{1,9}ms)?)$",
           .flags = FIELD_NON_EMPTY),
-    F_STR("resourceShapeProfile", "Profile of the largest requests and limits."),
+    F_STR("resourceShapeProfile",
+          "Profile that limits the requests and limits of pods in the queue."),
     F_OBJ("nodeSelector", label_selector_fields, "Nodes the queue may use. Unset: all."),
     F_OBJ("namespaceSelector", label_selector_fields,
           "Namespaces that may use the queue. Unset or empty: none, except for the queue default: "
@@ -51,8 +52,8 @@ static const struct field pod_count_fields[] = {
 static const struct field status_fields[] = {
     F_MAP(FIELD_QUANTITY, "allocated", "Resources held by the queue's groups."),
     F_CONDITIONS(condition_fields, "QueueClosed, ResourcePressure.", KEYED_BY("type")),
-    F_OBJ("podGroups", group_count_fields, "How many groups."),
-    F_OBJ("pods", pod_count_fields, "How many pods."),
+    F_OBJ("podGroups", group_count_fields, "Number of groups."),
+    F_OBJ("pods", pod_count_fields, "Number of pods."),
     {0}};
 
 static const struct field fields[] = {

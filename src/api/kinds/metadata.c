@@ -66,7 +66,8 @@ const struct field object_meta_fields[] = {
            P(9), .flags = FIELD_READ_ONLY),
     F_INT64("deletionGracePeriodSeconds", "Grace period in seconds. Set by the server on deletion.",
             PZ(10), .flags = FIELD_READ_ONLY),
-    F_OBJS("managedFields", managed_fields, "Who set which fields, for server-side apply.", P(17),
+    F_OBJS("managedFields", managed_fields,
+           "Which manager set which fields, for server-side apply.", P(17),
            .flags = FIELD_READ_ONLY),
     F_STR("selfLink", "Not used.", P(4), .flags = FIELD_READ_ONLY),
     {0}};
@@ -276,6 +277,8 @@ void metadata_validate(const struct kind *k, const struct json *object, const st
     if (old || !json_string_is(json_at(meta, "annotations", ANNOTATION_RUN_AS), RUN_AS_NAMESPACE))
         metadata_refuse_annotations(meta, old_meta, (const char *const[]){ANNOTATION_RUN_AS}, 1,
                                     &at, err);
+    metadata_refuse_annotations(meta, old_meta, (const char *const[]){ANNOTATION_WRITER_ENTERS}, 1,
+                                &at, err);
     check_owners(json_get(meta, "ownerReferences"), PATH_MEMBER(&at, "ownerReferences"), err);
     check_finalizers(meta, old_meta, PATH_MEMBER(&at, "finalizers"), err);
     if (old)

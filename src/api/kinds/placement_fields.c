@@ -88,7 +88,8 @@ static const struct field pod_affinity_fields[] = {
     {0}};
 
 const struct field affinity_fields[] = {
-    F_OBJ("nodeAffinity", node_affinity_fields, "Nodes wanted.", P(1), CORE_TYPE("NodeAffinity")),
+    F_OBJ("nodeAffinity", node_affinity_fields, "Rules about nodes.", P(1),
+          CORE_TYPE("NodeAffinity")),
     F_OBJ("podAffinity", pod_affinity_fields, "Pods to be placed near.", P(2),
           CORE_TYPE("PodAffinity")),
     F_OBJ("podAntiAffinity", pod_affinity_fields, "Pods to be placed away from.", P(3),

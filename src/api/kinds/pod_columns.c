@@ -9,6 +9,8 @@
 #include "api/object.h"
 #include "base/timefmt.h"
 
+#define LONGEST_REASON 100u
+
 struct summary {
     unsigned ready, total;
     int64_t restarts, last_restart_ms;
@@ -17,7 +19,11 @@ struct summary {
 
 static void set_reason(struct summary *s, const char *prefix, const char *reason)
 {
-    (void)snprintf(s->reason, sizeof(s->reason), "%s%.100s", prefix, reason);
+    size_t prefix_len = strlen(prefix), len = strnlen(reason, LONGEST_REASON);
+
+    memcpy(s->reason, prefix, prefix_len);
+    memcpy(s->reason + prefix_len, reason, len);
+    s->reason[prefix_len + len] = '\0';
 }
 
 static void set_exit(struct summary *s, const char *prefix, const struct json *terminated)
@@ -265,5 +271,11 @@ static const struct json_part status_parts[] = {{"phase", NULL},
                                                 {"nominatedNodeName", NULL},
                                                 {NULL, NULL}};
 
+static const struct json_part metadata_parts[] = {{"name", NULL},
+                                                  {"resourceVersion", NULL},
+                                                  {"creationTimestamp", NULL},
+                                                  {"deletionTimestamp", NULL},
+                                                  {NULL, NULL}};
+
 const struct json_part pod_row_parts[] = {
-    {"metadata", NULL}, {"spec", spec_parts}, {"status", status_parts}, {NULL, NULL}};
+    {"metadata", metadata_parts}, {"spec", spec_parts}, {"status", status_parts}, {NULL, NULL}};

@@ -15,7 +15,10 @@ extern const struct field pod_condition_fields[], meta_condition_fields[];
 
 /* Checks across the fields of a pod spec: mounts refer to volumes, requests do not exceed
  * limits. */
-void pod_spec_validate(const struct json *spec, const struct field_path *at, struct err *err);
+/* old: the spec of the same pod before; NULL for a new one and for templates, which have no
+ * ephemeral containers. */
+void pod_spec_validate(const struct json *spec, const struct json *old, const struct field_path *at,
+                       struct err *err);
 /* An amount of the resource that is its key: not negative, and integral unless it can be shared. */
 void resource_amount_validate(const struct json *amount, const struct field_path *at,
                               struct err *err);

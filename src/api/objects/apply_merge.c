@@ -1,6 +1,6 @@
 /*
  * apply_merge.c - see apply_merge.h. The steps: collect the fields the configuration sets; find
- * conflicts; merge; remove what this manager set last time and nobody sets now; record the
+ * conflicts; merge; remove what this manager set last time and no manager sets now; record the
  * managers.
  */
 #include "api/apply_merge.h"
@@ -134,28 +134,34 @@ struct states {
     struct json *wanted, *live, *last; /* last: as kubectl applied it; NULL: it did not */
 };
 
+/* What is below them, and the nodes of another manager there. */
+struct compared {
+    struct fields_v1_children wanted, live, last;
+    struct json_finder others;
+};
+
 static void find_conflicts(struct conflicts *c, const struct json *fields, struct states s,
                            struct json *other);
 
-static void compare_node(struct conflicts *c, const struct json *node, struct states s,
-                         struct json *other_parent, struct json *other)
+static void compare_node(struct conflicts *c, const struct json *node, struct compared *at,
+                         struct json *other)
 {
-    struct json *wanted = fields_v1_child(c->arena, node->key, s.wanted);
-    struct json *is = fields_v1_child(c->arena, node->key, s.live);
-    struct json *last = fields_v1_child(c->arena, node->key, s.last);
+    struct json *wanted = fields_v1_child(&at->wanted, node);
+    struct json *is = fields_v1_child(&at->live, node);
+    struct json *last = fields_v1_child(&at->last, node);
 
     if (!fields_v1_is_leaf(node)) {
         bool was_leaf = fields_v1_is_leaf(other);
 
         find_conflicts(c, node, (struct states){wanted, is, last}, other);
         if (fields_v1_is_leaf(other) && !was_leaf)
-            json_remove_item(other_parent, other); /* everything below it was taken over */
+            json_finder_drop(&at->others, other); /* everything below it was taken over */
         return;
     }
     if (!owns_node(other) || !is || !wanted || json_equal(wanted, is))
         return;
     if (c->force) {
-        json_remove_item(other_parent, other);
+        json_finder_drop(&at->others, other);
         return;
     }
     add_conflict(c);
@@ -165,19 +171,30 @@ static void compare_node(struct conflicts *c, const struct json *node, struct st
 static void find_conflicts(struct conflicts *c, const struct json *fields, struct states s,
                            struct json *other)
 {
+    struct compared at = {.wanted = fields_v1_children(c->arena, s.wanted),
+                          .live = fields_v1_children(c->arena, s.live),
+                          .last = fields_v1_children(c->arena, s.last),
+                          .others = json_finder_of(c->arena, other)};
+
     json_each (node, fields) {
-        struct json *theirs = strcmp(node->key, ".") == 0 ? NULL : json_get_mut(other, node->key);
+        struct json *theirs = strcmp(node->key, ".") == 0
+                                  ? NULL
+                                  : json_finder_get(&at.others, node->key, node->key_len);
         size_t len = c->path.len;
 
         if (!theirs)
             continue;
         fields_v1_write_step(c->arena, node->key, &c->path);
-        compare_node(c, node, s, other, theirs);
+        compare_node(c, node, &at, theirs);
         if (!c->path.failed && c->path.data) {
             c->path.len = len;
             c->path.data[len] = '\0';
         }
     }
+    fields_v1_end(&at.wanted);
+    fields_v1_end(&at.live);
+    fields_v1_end(&at.last);
+    json_finder_end(&at.others);
 }
 
 static int conflict_error(const struct conflicts *c, struct err *err)
@@ -304,22 +321,27 @@ static struct json *merge(struct arena *a, const struct kind *k, const struct js
 static void take_away(struct arena *a, const struct json *had, const struct json *now,
                       const struct json *others, struct json *v)
 {
+    struct fields_v1_children values = fields_v1_children(a, v);
+    struct json_finder in_now = json_finder_over(a, now), in_others = json_finder_over(a, others);
+
     json_each (node, had) {
-        const struct json *kept = json_get(now, node->key), *theirs = json_get(others, node->key);
-        struct json *child = strcmp(node->key, ".") == 0 ? NULL : fields_v1_child(a, node->key, v);
+        const struct json *kept = json_finder_get(&in_now, node->key, node->key_len);
+        const struct json *theirs = json_finder_get(&in_others, node->key, node->key_len);
+        struct json *child = strcmp(node->key, ".") == 0 ? NULL : fields_v1_child(&values, node);
 
         if (!child)
             continue;
         if (!kept && !theirs && owns_node(node)) {
-            json_remove_item(v, child);
+            fields_v1_drop(&values, child);
             continue;
         }
         if (fields_v1_is_leaf(node))
             continue;
         take_away(a, node, kept, theirs, child);
         if (!kept && !theirs && child->type >= JSON_ARRAY && json_len(child) == 0)
-            json_remove_item(v, child);
+            fields_v1_drop(&values, child);
     }
+    fields_v1_end(&values);
 }
 
 static struct json *fields_of_others(struct arena *a, const struct apply *apply,
@@ -402,7 +424,7 @@ static struct json *last_applied(struct arena *a, const struct apply *apply,
     return text && is_kubectl(apply) ? json_parse(a, text, strlen(text), NULL) : NULL;
 }
 
-/* Keeps that record true, so that one can go back to client-side apply. */
+/* Keeps that record up to date, so that users can return to client-side apply. */
 static void renew_last_applied(struct arena *a, const struct apply *apply,
                                const struct json *config, struct json *next)
 {
@@ -418,6 +440,14 @@ static void renew_last_applied(struct arena *a, const struct apply *apply,
     if (!text.failed)
         json_set(a, notes, LAST_APPLIED, json_new_string_len(a, text.data, text.len));
     buf_release(&text);
+}
+
+static int too_long(struct err *err)
+{
+    return err_set(err, ERR_TOO_LARGE,
+                   "metadata.managedFields would have more than %u MiB: apply fewer fields, or "
+                   "under fewer names of managers",
+                   MANAGED_LIMIT_MIB);
 }
 
 int apply_merge(struct arena *a, const struct apply *apply, const struct json *live,
@@ -436,6 +466,8 @@ int apply_merge(struct arena *a, const struct apply *apply, const struct json *l
 
     if (arena_failed(a))
         return err_set(err, ERR_UNAVAILABLE, "out of memory");
+    if (!managed)
+        return too_long(err);
     rc = check_others(a, apply, fields, (struct states){wanted, is, last_applied(a, apply, is)},
                       managed, apply->force, err);
     if (rc < 0)
@@ -451,6 +483,8 @@ int apply_merge(struct arena *a, const struct apply *apply, const struct json *l
     if (json_len(managed) > MANAGED_LIMIT)
         return err_set(err, ERR_BAD_REQUEST, "an object can have at most %u field managers",
                        MANAGED_LIMIT);
+    if (!managed_fits(managed))
+        return too_long(err);
     renew_last_applied(a, apply, config, next);
     *ret_next = next;
     *ret_managed = managed;

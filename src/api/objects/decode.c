@@ -53,12 +53,25 @@ static bool wrong_type(struct decoder *d, const struct json *v, const struct fie
     return false;
 }
 
-static bool decode_string(struct decoder *d, const struct json *v, const struct field_path *at)
+static bool decode_string(struct decoder *d, const char *const *allowed, const struct json *v,
+                          const struct field_path *at)
 {
-    return json_is(v, JSON_STRING) ||
-           wrong_type(d, v, at,
-                      json_type_of(v) < JSON_STRING ? "must be a string: put it in quotes"
-                                                    : "must be a string");
+    if (json_is(v, JSON_STRING))
+        return true;
+    if (!allowed)
+        return wrong_type(d, v, at,
+                          json_is(v, JSON_BOOL) ? "must be a string: put it in quotes (YAML reads "
+                                                  "yes, no, on and off as true and false)"
+                          : json_type_of(v) < JSON_STRING ? "must be a string: put it in quotes"
+                                                          : "must be a string");
+    d->problems++;
+    problem_not_supported(d->err, at, v, allowed);
+    return false;
+}
+
+static bool is_digits(const char *text)
+{
+    return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
 static bool decode_int(struct decoder *d, enum field_type type, const struct json *v,
@@ -66,8 +79,11 @@ static bool decode_int(struct decoder *d, enum field_type type, const struct jso
 {
     if (!json_is(v, JSON_INT))
         return wrong_type(d, v, at,
-                          json_is(v, JSON_STRING) ? "must be an integer, not a string"
-                                                  : "must be an integer");
+                          json_is(v, JSON_REAL)
+                              ? "must be an integer, without a decimal point or exponent"
+                          : !json_is(v, JSON_STRING) ? "must be an integer"
+                          : is_digits(v->u.text)     ? "must be an integer, without quotes"
+                                                     : "must be an integer, not a string");
     if (type == FIELD_INT32 && (v->u.integer < INT32_MIN || v->u.integer > INT32_MAX))
         return wrong_type(d, v, at, "must be an integer of 32 bits");
     return true;
@@ -130,13 +146,11 @@ static bool decode_value(struct decoder *d, const struct field *f, enum field_ty
 static void warn_of_ignored(struct decoder *d, const struct field *f, const struct json *v,
                             const struct field_path *at);
 
-static void drop(struct decoder *d, struct json *parent, struct json *m,
-                 const struct field_path *at)
+static void note_dropped(struct decoder *d, const struct field_path *at)
 {
     struct buf path = BUF_INIT(PATH_TEXT_LIMIT);
     struct dropped *one = arena_alloc(d->arena, sizeof(*one));
 
-    json_remove_item(parent, m);
     field_path_write(&path, at);
     if (one && path.data) {
         *one = (struct dropped){.next = d->dropped,
@@ -145,6 +159,13 @@ static void drop(struct decoder *d, struct json *parent, struct json *m,
             d->dropped = one;
     }
     buf_release(&path);
+}
+
+static void drop(struct decoder *d, struct json *parent, struct json *m,
+                 const struct field_path *at)
+{
+    json_remove_item(parent, m);
+    note_dropped(d, at);
 }
 
 /* One bad item makes the list unusable: dropping it would renumber the others. */
@@ -164,19 +185,24 @@ static bool decode_list(struct decoder *d, const struct field *f, struct json *v
 static bool decode_map(struct decoder *d, const struct field *f, struct json *v,
                        const struct field_path *at)
 {
-    struct json *next;
+    struct json *next, *m = json_first_mut(v);
 
     if (!json_is(v, JSON_OBJECT))
         return wrong_type(d, v, at, "must be a map");
-    for (struct json *m = json_first_mut(v); m; m = next) {
+    v->u.list.first = v->u.list.last = NULL; /* those that stay are appended again */
+    v->len = 0;
+    for (; m; m = next) {
         const struct field_path *here = PATH_KEY(at, m->key);
 
         next = m->next;
         if (json_is(m, JSON_NULL) && f->item != FIELD_ANY)
-            json_remove_item(v, m);
-        else if (!decode_value(d, f, f->item, m, here))
-            drop(d, v, m, here);
-        else if (f->item != FIELD_OBJECT && field_find(f->fields, m->key, m->key_len))
+            continue;
+        if (!decode_value(d, f, f->item, m, here)) {
+            note_dropped(d, here);
+            continue;
+        }
+        json_append(v, m);
+        if (f->item != FIELD_OBJECT && field_find(f->fields, m->key, m->key_len))
             warn_of_ignored(d, field_find(f->fields, m->key, m->key_len), m, here);
     }
     return true;
@@ -187,7 +213,7 @@ static bool decode_value(struct decoder *d, const struct field *f, enum field_ty
 {
     switch (type) {
     case FIELD_STRING:
-        return decode_string(d, v, at);
+        return decode_string(d, f->values, v, at);
     case FIELD_INT32:
     case FIELD_INT64:
         return decode_int(d, type, v, at);
@@ -249,6 +275,24 @@ static bool is_text(const struct json *v, const char *text)
     return json_is(v, JSON_STRING) && json_string_is(v, text);
 }
 
+/* One of several, separated by |. */
+static bool is_natural(const struct json *v, const char *values)
+{
+    const char *at = values, *text = json_string(v, "");
+    size_t n;
+
+    if (json_is(v, JSON_BOOL))
+        return is_text(v, values);
+    if (!*text)
+        return true;
+    for (; *at; at += n + (at[n] == '|')) {
+        n = strcspn(at, "|");
+        if (strlen(text) == n && memcmp(at, text, n) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The default is JSON text in the table, so strings have quotes. */
 static bool is_default(const struct field *f, const struct json *v)
 {
@@ -262,7 +306,7 @@ static bool asks_for_something(const struct field *f, const struct json *v)
     if (json_is(v, JSON_BOOL) && f->default_json && is_text(v, f->default_json))
         return false; /* an object that is written back has its defaults filled in */
     if (f->natural)
-        return !is_text(v, f->natural);
+        return !is_natural(v, f->natural);
     if (json_is(v, JSON_STRING))
         return v->len > 0 && !is_default(f, v);
     if (json_is(v, JSON_BOOL))

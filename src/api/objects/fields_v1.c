@@ -218,6 +218,7 @@ static bool is_always_there(const struct field_view *view)
 }
 
 struct mark {
+    struct arena *arena;
     uint16_t owner;
     bool nodes, active; /* active: within the part that is written */
     bool any;
@@ -257,7 +258,7 @@ static bool is_of_part(const struct fields_part *part, const struct json *m)
     return !part->status && strcmp(m->key, "metadata") == 0;
 }
 
-/* A kind of Kubernetes has its spec as a part, not as something that is added. */
+/* In built-in kinds the spec is not a field of its own. */
 static void mark_part(struct mark *mark, const struct fields_part *part,
                       const struct field_view *view, struct json *m)
 {
@@ -297,19 +298,6 @@ void fields_mark(const struct fields_part *part, struct json *object, uint16_t o
 
 /* --- what a write changes --------------------------------------------------------------------- */
 
-/* The member of that name; at: where it is when both have the same order. */
-static const struct json *partner(const struct json *object, const struct json **at,
-                                  const struct json *m)
-{
-    const struct json *found = *at;
-
-    if (!found || found->key_len != m->key_len || memcmp(found->key, m->key, m->key_len) != 0)
-        found = json_get(object, m->key);
-    if (found)
-        *at = found->next;
-    return found;
-}
-
 static const struct json *same_element(const char *const *keys, size_t keys_len,
                                        const struct json *list, const struct json **at,
                                        const struct json *item)
@@ -340,6 +328,7 @@ static void follow_node(struct mark *mark, const struct field_view *view, const 
 static void follow_children(struct mark *mark, const struct field_view *view,
                             const struct json *was, struct json *is, enum place place)
 {
+    struct json_finder members = json_finder_over(mark->arena, was);
     const struct json *at = json_first(was);
     const char *keys[FIELD_VIEW_KEYS];
     bool is_list = json_is(is, JSON_ARRAY);
@@ -348,7 +337,7 @@ static void follow_children(struct mark *mark, const struct field_view *view,
     for (struct json *m = json_first_mut(is); m; m = m->next) {
         const struct field_view below = view_below(view, m);
         const struct json *before = is_list ? same_element(keys, keys_len, was, &at, m)
-                                            : partner(was, &at, m);
+                                            : json_finder_get(&members, m->key, m->key_len);
 
         if (is_field(place, m))
             follow_node(mark, &below, before, m, keys_len, place_below(place, m));
@@ -371,10 +360,10 @@ static void follow_node(struct mark *mark, const struct field_view *view, const 
     }
 }
 
-bool fields_follow(const struct fields_part *part, const struct json *was, struct json *is,
-                   uint16_t owner)
+bool fields_follow(struct arena *a, const struct fields_part *part, const struct json *was,
+                   struct json *is, uint16_t owner)
 {
-    struct mark mark = {.owner = owner, .nodes = true};
+    struct mark mark = {.arena = a, .owner = owner, .nodes = true};
     const struct field_view view = field_view_of_kind(part->kind);
 
     fields_disown(is);
@@ -478,7 +467,7 @@ static void show_children(const struct show *show, const struct field_view *view
     json_each (m, v) {
         struct field_view below;
 
-        /* Objects in a list that has no keys any more cannot be named. */
+        /* Objects in a list whose elements no longer have keys cannot be named. */
         if ((is_list && !keys_len && m->type >= JSON_ARRAY) || !is_field(place, m) ||
             (m->type >= JSON_ARRAY && !has_owner(m, show->owner)))
             continue;
@@ -496,31 +485,16 @@ void fields_show(struct buf *out, const struct kind *k, const struct json *objec
     buf_addc(out, '}');
 }
 
-/* The node of a tree with that key; at: where it is when both have the same order. */
-static const struct json *node_of(const struct json *tree, const struct json **at,
-                                  const struct buf *key)
-{
-    const struct json *found = *at;
-
-    if (key->failed || !key->data)
-        return NULL;
-    if (!found || found->key_len != key->len || memcmp(found->key, key->data, key->len) != 0)
-        found = json_get(tree, key->data);
-    if (found)
-        *at = found->next;
-    return found;
-}
-
-static void match_node(const struct field_view *view, struct json *v, const struct json *tree,
-                       uint16_t owner, enum place place)
+static void match_node(struct arena *a, const struct field_view *view, struct json *v,
+                       const struct json *tree, uint16_t owner, enum place place)
 {
     struct buf key = BUF_INIT(KEY_TEXT_LIMIT);
-    const struct json *at = json_first(tree);
+    struct json_finder nodes = json_finder_over(a, tree);
     const char *keys[FIELD_VIEW_KEYS];
     bool is_list = json_is(v, JSON_ARRAY);
     size_t keys_len = is_list ? field_view_keys(view, keys) : 0;
 
-    for (struct json *m = at ? json_first_mut(v) : NULL; m; m = m->next) {
+    for (struct json *m = json_len(tree) ? json_first_mut(v) : NULL; m; m = m->next) {
         const struct json *node;
 
         if (!is_field(place, m))
@@ -533,24 +507,24 @@ static void match_node(const struct field_view *view, struct json *v, const stru
             write_keys(&key, keys, keys_len, m);
         else
             json_write(&key, m);
-        node = node_of(tree, &at, &key);
+        node = key.failed ? NULL : json_finder_get(&nodes, key.data, key.len);
         if (node) {
             const struct field_view below = view_below(view, m);
 
             if (fields_v1_is_leaf(node) || json_get(node, "."))
                 m->owners |= owner;
-            match_node(&below, m, node, owner, place_below(place, m));
+            match_node(a, &below, m, node, owner, place_below(place, m));
         }
     }
     buf_release(&key);
 }
 
-void fields_match(const struct kind *k, struct json *object, const struct json *tree,
-                  uint16_t owner)
+void fields_match(struct arena *a, const struct kind *k, struct json *object,
+                  const struct json *tree, uint16_t owner)
 {
     const struct field_view view = field_view_of_kind(k);
 
-    match_node(&view, object, tree, owner, ROOT);
+    match_node(a, &view, object, tree, owner, ROOT);
 }
 
 bool fields_is_tree(const struct json *v)
@@ -620,7 +594,7 @@ static void begin_run(struct run_reader *r)
     unsigned shift = 0;
 
     r->owned = !r->owned;
-    r->left = SIZE_MAX; /* behind the last run nothing is in the set */
+    r->left = SIZE_MAX; /* nothing after the last run is in the set */
     if (r->at == r->end) {
         r->owned = false;
         return;
@@ -667,21 +641,87 @@ static bool has_keys(const struct json *item, const struct json *keys)
     return true;
 }
 
-struct json *fields_v1_child(struct arena *a, const char *key, struct json *v)
+struct fields_v1_children fields_v1_children(struct arena *a, struct json *v)
 {
-    struct json *wanted;
+    return (struct fields_v1_children){.members = json_finder_of(a, v),
+                                       .list = json_is(v, JSON_ARRAY) ? v : NULL};
+}
+
+/* What tells an element apart: the values of those keys; of a set, the whole. */
+static void write_element(struct buf *out, const struct json *keys, const struct json *item)
+{
+    buf_clear(out);
+    if (!json_is(keys, JSON_OBJECT))
+        json_write(out, item);
+    json_each (k, keys) {
+        buf_addc(out, ',');
+        json_write(out, json_get(item, k->key));
+    }
+}
+
+static void index_elements(struct fields_v1_children *c, const struct json *keys)
+{
+    struct buf text = BUF_INIT(KEY_TEXT_LIMIT);
+
+    for (struct json *item = json_first_mut(c->list); item; item = item->next) {
+        write_element(&text, keys, item);
+        if (!text.failed && !map_get(&c->elements, text.data, text.len) &&
+            map_put(&c->elements, text.data, text.len, item, NULL) < 0)
+            break;
+    }
+    c->keys = keys;
+    buf_release(&text);
+}
+
+static struct json *indexed_element(const struct fields_v1_children *c, const struct json *wanted)
+{
+    struct buf text = BUF_INIT(KEY_TEXT_LIMIT);
+    struct json *found;
+
+    write_element(&text, c->keys, wanted);
+    found = text.failed ? NULL : map_get(&c->elements, text.data, text.len);
+    buf_release(&text);
+    return found;
+}
+
+struct json *fields_v1_child(struct fields_v1_children *c, const struct json *node)
+{
+    const char *key = node->key;
+    bool keyed = key[0] == 'k';
+    struct json *wanted, *item;
 
     if (strncmp(key, "f:", 2) == 0)
-        return json_get_mut(v, key + 2);
-    if (!json_is(v, JSON_ARRAY) || (strncmp(key, "k:", 2) != 0 && strncmp(key, "v:", 2) != 0))
+        return json_finder_get(&c->members, key + 2, node->key_len - 2);
+    if (!c->list || (strncmp(key, "k:", 2) != 0 && strncmp(key, "v:", 2) != 0))
         return NULL;
-    wanted = json_parse(a, key + 2, strlen(key + 2), NULL);
-    if (!wanted || (key[0] == 'k' && !json_is(wanted, JSON_OBJECT)))
+    wanted = json_parse(c->members.arena, key + 2, node->key_len - 2, NULL);
+    if (!wanted || (keyed && !json_is(wanted, JSON_OBJECT)))
         return NULL;
-    for (struct json *item = json_first_mut(v); item; item = item->next)
-        if (key[0] == 'k' ? has_keys(item, wanted) : json_equal(item, wanted))
+    if (!c->keys && json_len(c->list) > FEW_ELEMENTS)
+        index_elements(c, wanted);
+    item = c->keys ? indexed_element(c, wanted) : NULL;
+    if (item && (keyed ? has_keys(item, wanted) : json_equal(item, wanted)))
+        return item;
+    if (c->keys && json_len(c->keys) == json_len(wanted))
+        return NULL;
+    for (item = json_first_mut(c->list); item; item = item->next)
+        if (keyed ? has_keys(item, wanted) : json_equal(item, wanted))
             return item;
     return NULL;
+}
+
+void fields_v1_drop(struct fields_v1_children *c, struct json *child)
+{
+    if (c->list)
+        json_remove_item(c->list, child);
+    else
+        json_finder_drop(&c->members, child);
+}
+
+void fields_v1_end(struct fields_v1_children *c)
+{
+    json_finder_end(&c->members);
+    map_release(&c->elements, NULL);
 }
 
 void fields_v1_write_step(struct arena *a, const char *key, struct buf *out)

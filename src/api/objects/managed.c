@@ -1,7 +1,7 @@
 /*
- * managed.c - see api/managed.h. Managers are texts with "|" between them, each its name, the first
- * letter of its operation and its subresource, and the time of its last write, with ";" between
- * them; stored, then its fields.
+ * managed.c - see api/managed.h. Managers are encoded as text, separated by "|"; each consists of
+ * its name, the first letter of its operation and its subresource, and the time of its last write,
+ * separated by ";", and when stored, of its fields.
  */
 #include "api/managed.h"
 
@@ -14,7 +14,7 @@
 #include "base/timefmt.h"
 
 #define MANAGED_TEXT_LIMIT (8u * 1024u * 1024u)
-#define UPDATERS_LIMIT 10u /* then the oldest become one */
+#define UPDATERS_LIMIT 10u /* beyond this, the oldest are merged into one */
 #define OLDEST_NAME "ancient-changes"
 
 struct manager {
@@ -71,7 +71,7 @@ static bool next_entry(struct span *rest, struct span parts[PARTS])
     return true;
 }
 
-/* False: damaged, or there is no memory. */
+/* False: malformed, or out of memory. */
 static bool read_manager(struct arena *a, const struct span parts[PARTS], struct manager *ret)
 {
     const struct span *role = &parts[ROLE], *time = &parts[TIME];
@@ -240,18 +240,46 @@ static bool read_entry(const struct json *entry, struct manager *ret)
     return true;
 }
 
+bool managed_fits(const struct json *list)
+{
+    struct buf text = BUF_INIT(MANAGED_LIMIT_MIB * 1024 * 1024);
+    bool fits;
+
+    json_write(&text, list);
+    fits = !text.failed;
+    buf_release(&text);
+    return fits;
+}
+
+bool managed_is_same(struct arena *a, const struct kind *k, const struct json *x,
+                     const struct json *y)
+{
+    struct buf texts[2] = {BUF_INIT(MANAGED_TEXT_LIMIT), BUF_INIT(MANAGED_TEXT_LIMIT)};
+    bool same;
+
+    managed_write(&texts[0], a, k, x);
+    managed_write(&texts[1], a, k, y);
+    same = !texts[0].failed && !texts[1].failed && texts[0].len == texts[1].len &&
+           memcmp(texts[0].data, texts[1].data, texts[0].len) == 0;
+    buf_release(&texts[0]);
+    buf_release(&texts[1]);
+    return same;
+}
+
 bool managed_take(struct arena *a, const struct kind *k, struct json *object,
                   const struct json *list)
 {
     struct managers m = {.count = 0};
 
+    if (!managed_fits(list))
+        return false;
     json_each (entry, list)
         if (m.count == MANAGED_LIMIT || !read_entry(entry, &m.all[m.count++]))
             return false;
     fields_disown(object);
     m.count = 0;
     json_each (entry, list)
-        fields_match(k, object, json_get(entry, "fieldsV1"), bit(m.count++));
+        fields_match(a, k, object, json_get(entry, "fieldsV1"), bit(m.count++));
     set_managers(a, object, &m);
     return true;
 }
@@ -263,8 +291,8 @@ static bool is_oldest(const struct manager *m)
     return m->operation == 'U' && strcmp(m->name, OLDEST_NAME) == 0;
 }
 
-/* Each name a writer gives itself is an entry: the oldest of many become one. to[i]: the bit of
- * manager i from now on, 0 for none. */
+/* Writers choose their names, and each name is an entry: the oldest of too many are merged into
+ * one. to[i]: the new bit of manager i, 0 for none. */
 static void join_oldest(struct managers *m, unsigned limit, uint16_t to[FIELDS_OWNERS])
 {
     for (;;) {
@@ -290,7 +318,7 @@ static void join_oldest(struct managers *m, unsigned limit, uint16_t to[FIELDS_O
     }
 }
 
-/* Leaves out managers without fields, and joins the oldest. */
+/* Drops managers without fields, and merges the oldest. */
 static void tidy(struct managers *m, struct json *object, unsigned limit)
 {
     uint16_t to[FIELDS_OWNERS] = {0}, used = fields_owners(object), at[FIELDS_OWNERS];
@@ -350,7 +378,7 @@ void managed_track(struct arena *a, const struct apply *update, const struct jso
     if (update->manager)
         owner = find_manager(&m, update);
     if (old)
-        changed = fields_follow(&part, old, next, owner);
+        changed = fields_follow(a, &part, old, next, owner);
     else
         fields_mark(&part, next, owner);
     if (changed && owner)

@@ -2,20 +2,25 @@
  * changes. */
 #include "api/patch.h"
 
+#include "base/json_finder.h"
+
 static void merge_into(struct arena *a, struct json *target, const struct json *patch)
 {
+    struct json_finder f = json_finder_of(a, target);
+
     json_each (m, patch) {
         if (json_is(m, JSON_NULL)) {
-            json_remove(target, m->key);
+            json_finder_drop(&f, json_finder_get(&f, m->key, m->key_len));
         } else if (!json_is(m, JSON_OBJECT)) {
-            json_set(a, target, m->key, json_clone(a, m));
+            json_finder_set(&f, m->key, m->key_len, json_clone(a, m));
         } else {
-            struct json *under = json_make_object(a, target, m->key);
+            struct json *under = json_finder_make_object(&f, m->key, m->key_len);
 
             if (under)
                 merge_into(a, under, m);
         }
     }
+    json_finder_end(&f);
 }
 
 struct json *patch_merge(struct arena *a, const struct json *target, const struct json *patch)

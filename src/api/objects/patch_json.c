@@ -5,17 +5,27 @@
 #include <string.h>
 
 #include "api/patch.h"
+#include "base/json_finder.h"
 
 #define PATCH_JSON_COPY_LIMIT_BYTES (3u * 1024u * 1024u)
+#define SCRATCH_LIMIT_BYTES (64u * 1024u * 1024u)
+#define PATCH_JSON_STEPS_LIMIT 50000000u /* through elements of lists, for all operations */
 #define POINTER_DEPTH_LIMIT JSON_DEPTH_LIMIT
 
+/* A large object that an operation has touched. */
+struct touched {
+    struct touched *next;
+    struct json_finder members;
+};
+
 struct patcher {
-    struct arena *arena;
+    struct arena *arena, *scratch;
     struct json *root;
     struct err *err;
     const char *op, *path; /* of the current operation, for errors */
     size_t index;
-    size_t copied_bytes;
+    size_t copied_bytes, steps;
+    struct touched *touched; /* the last one first */
 };
 
 /* A location: the parent and the name or index in it. The root has no parent. */
@@ -42,6 +52,86 @@ static int does_not_fit(const struct patcher *p, const char *text)
     if (p->err && field)
         err_cause(p->err, "FieldValueInvalid", field, 0, "%s", p->err->text);
     return rc;
+}
+
+static int count_steps(struct patcher *p, size_t steps)
+{
+    p->steps += steps;
+    return p->steps <= PATCH_JSON_STEPS_LIMIT
+               ? 0
+               : refuse(p, ERR_TOO_LARGE,
+                        "the patch takes more than 50000000 steps through long lists: send fewer "
+                        "operations, or a merge patch");
+}
+
+/* --- members of large objects --------------------------------------------------------------- */
+
+/* NULL: the object is small, or the arena failed. */
+static struct json_finder *members_of(struct patcher *p, struct json *object)
+{
+    struct touched **at = &p->touched, *t;
+
+    if (json_len(object) < JSON_KEYS_FROM)
+        return NULL;
+    for (; *at && (*at)->members.object != object; at = &(*at)->next)
+        p->steps++;
+    t = *at ? *at : arena_alloc(p->scratch, sizeof(*t));
+    if (!t)
+        return NULL;
+    if (*at)
+        *at = t->next;
+    else
+        t->members = json_finder_of(p->arena, object);
+    t->members.tables = p->scratch;
+    t->next = p->touched;
+    p->touched = t;
+    return &t->members;
+}
+
+static struct json *get_member(struct patcher *p, struct json *object, const char *name)
+{
+    struct json_finder *members = members_of(p, object);
+
+    return members ? json_finder_get(members, name, strlen(name)) : json_get_mut(object, name);
+}
+
+/* A value that takes another's place is another object at the same address. */
+static void forget(struct patcher *p, const struct json *object)
+{
+    for (struct touched *t = p->touched; t; t = t->next, p->steps++)
+        if (t->members.object == object)
+            t->members = (struct json_finder){0};
+}
+
+static void set_member(struct patcher *p, struct json *object, const char *name, struct json *value)
+{
+    struct json_finder *members = members_of(p, object);
+
+    if (members)
+        forget(p, json_finder_set(members, name, strlen(name), value));
+    else
+        json_set(p->arena, object, name, value);
+}
+
+static void remove_member(struct patcher *p, struct json *object, struct json *member)
+{
+    struct json_finder *members = members_of(p, object);
+
+    if (members)
+        json_finder_drop(members, member);
+    else
+        json_remove_item(object, member);
+}
+
+/* Unlinks removed members, before a whole value is read. */
+static void settle(struct patcher *p)
+{
+    for (struct touched *t = p->touched; t; t = t->next) {
+        p->steps += t->members.dropped ? json_len(t->members.object) : 1;
+        json_finder_end(&t->members);
+        if (json_len(t->members.object) < JSON_KEYS_FROM)
+            t->members = (struct json_finder){0}; /* will be changed without it */
+    }
 }
 
 /* --- pointers ------------------------------------------------------------------------------- */
@@ -90,14 +180,13 @@ static struct json *item_at(struct json *array, size_t index)
     return item;
 }
 
-static int step_down(const struct patcher *p, struct json *parent, const char *token,
-                     struct place *ret)
+static int step_down(struct patcher *p, struct json *parent, const char *token, struct place *ret)
 {
     *ret = (struct place){.parent = parent};
     if (json_is(parent, JSON_OBJECT)) {
         ret->name = token;
-        ret->value = json_get_mut(parent, token);
-        return 0;
+        ret->value = get_member(p, parent, token);
+        return count_steps(p, 1);
     }
     if (!json_is(parent, JSON_ARRAY))
         return does_not_fit(p, "the path leads through a value that has no members");
@@ -110,11 +199,11 @@ static int step_down(const struct patcher *p, struct json *parent, const char *t
     if (ret->index > json_len(parent))
         return does_not_fit(p, "the list has fewer elements");
     ret->value = item_at(parent, ret->index);
-    return 0;
+    return count_steps(p, ret->index);
 }
 
 /* The location of a pointer; all but its last step must exist. */
-static int find_place(const struct patcher *p, const char *pointer, struct place *ret)
+static int find_place(struct patcher *p, const char *pointer, struct place *ret)
 {
     *ret = (struct place){.value = p->root};
     if (!*pointer)
@@ -123,10 +212,10 @@ static int find_place(const struct patcher *p, const char *pointer, struct place
         return refuse(p, ERR_BAD_REQUEST, "a path starts with /");
     for (unsigned depth = 0; *pointer; depth++) {
         size_t len = strcspn(pointer + 1, "/");
-        char *token = token_decode(p->arena, pointer + 1, len);
+        char *token = token_decode(p->scratch, pointer + 1, len);
         int rc;
 
-        if (arena_failed(p->arena))
+        if (arena_failed(p->arena) || arena_failed(p->scratch))
             return err_set(p->err, ERR_UNAVAILABLE, "out of memory");
         if (!token)
             return refuse(p, ERR_BAD_REQUEST, "in a path, ~ is followed by 0 or 1");
@@ -143,12 +232,21 @@ static int find_place(const struct patcher *p, const char *pointer, struct place
     return 0;
 }
 
-static int find_value(const struct patcher *p, const char *pointer, struct place *ret)
+static int find_value(struct patcher *p, const char *pointer, struct place *ret)
 {
     int rc = find_place(p, pointer, ret);
 
     if (rc == 0 && !ret->value)
         rc = does_not_fit(p, "the path does not exist");
+    return rc;
+}
+
+static int find_whole_value(struct patcher *p, const char *pointer, struct place *ret)
+{
+    int rc = find_value(p, pointer, ret);
+
+    if (rc == 0 && json_type_of(ret->value) >= JSON_ARRAY)
+        settle(p);
     return rc;
 }
 
@@ -169,17 +267,21 @@ static void insert_at(struct json *array, size_t index, struct json *value)
     array->len++;
 }
 
-static void take_out(const struct place *place)
+static void take_out(struct patcher *p, const struct place *place)
 {
-    json_remove_item(place->parent, place->value);
+    if (place->name)
+        remove_member(p, place->parent, place->value);
+    else
+        json_remove_item(place->parent, place->value);
 }
 
-static unsigned depth_of(const struct json *v)
+static unsigned depth_of(struct patcher *p, const struct json *v)
 {
     unsigned deepest = 0;
 
+    p->steps++;
     json_each (child, v) {
-        unsigned depth = depth_of(child);
+        unsigned depth = depth_of(p, child);
 
         deepest = depth > deepest ? depth : deepest;
     }
@@ -191,12 +293,12 @@ static int put(struct patcher *p, const struct place *place, struct json *value)
 {
     if (!value)
         return 0; /* the arena failed: detected at the end */
-    if (place->depth + depth_of(value) > JSON_DEPTH_LIMIT)
+    if (place->depth + depth_of(p, value) > JSON_DEPTH_LIMIT)
         return does_not_fit(p, "the result would be nested too deeply");
     if (!place->parent)
         p->root = value;
     else if (place->name)
-        json_set(p->arena, place->parent, place->name, value);
+        set_member(p, place->parent, place->name, value);
     else
         insert_at(place->parent, place->index, value);
     return 0;
@@ -219,7 +321,7 @@ static int run_remove(struct patcher *p, const struct json *op)
     if (rc == 0 && !place.parent)
         rc = does_not_fit(p, "the whole object cannot be removed");
     if (rc == 0)
-        take_out(&place);
+        take_out(p, &place);
     return rc;
 }
 
@@ -231,7 +333,7 @@ static int run_replace(struct patcher *p, const struct json *op)
     if (rc < 0)
         return rc;
     if (place.parent && !place.name)
-        take_out(&place);
+        take_out(p, &place);
     return put(p, &place, json_clone(p->arena, json_get(op, "value")));
 }
 
@@ -241,15 +343,18 @@ static int run_move(struct patcher *p, const struct json *op)
     size_t len = strlen(from);
     struct place source, target;
     struct json *value;
-    int rc = find_value(p, from, &source);
+    int rc = find_whole_value(p, from, &source);
 
     if (rc == 0 && strncmp(p->path, from, len) == 0 && p->path[len] == '/')
         rc = does_not_fit(p, "a value cannot be moved into itself");
     if (rc < 0 || strcmp(from, p->path) == 0)
         return rc;
-    value = json_clone(p->arena, source.value);
+    value = arena_alloc(p->arena, sizeof(*value));
+    if (!value)
+        return 0;           /* detected at the end */
+    *value = *source.value; /* its node may stay linked until settle() */
     if (source.parent)
-        take_out(&source);
+        take_out(p, &source);
     rc = find_place(p, p->path, &target);
     return rc < 0 ? rc : put(p, &target, value);
 }
@@ -270,7 +375,7 @@ static int count_copy(struct patcher *p, const struct json *value)
 static int run_copy(struct patcher *p, const struct json *op)
 {
     struct place source, target;
-    int rc = find_value(p, json_get_string(op, "from", ""), &source);
+    int rc = find_whole_value(p, json_get_string(op, "from", ""), &source);
 
     if (rc == 0)
         rc = count_copy(p, source.value);
@@ -283,7 +388,7 @@ static int run_copy(struct patcher *p, const struct json *op)
 static int run_test(struct patcher *p, const struct json *op)
 {
     struct place place;
-    int rc = find_value(p, p->path, &place);
+    int rc = find_whole_value(p, p->path, &place);
 
     if (rc == 0 && !json_equal(place.value, json_get(op, "value")))
         rc = does_not_fit(p, "the test failed: the value differs");
@@ -332,10 +437,26 @@ static int run_operation(struct patcher *p, const struct json *op)
     return known->run(p, op);
 }
 
+static int run_operations(struct patcher *p, const struct json *operations)
+{
+    int rc = 0;
+
+    json_each (op, operations) {
+        rc = run_operation(p, op);
+        if (rc < 0 || arena_failed(p->arena) || arena_failed(p->scratch))
+            break;
+        p->index++;
+    }
+    settle(p);
+    return rc;
+}
+
 struct json *patch_json(struct arena *a, const struct json *target, const struct json *operations,
                         struct err *err)
 {
-    struct patcher p = {.arena = a, .root = json_clone(a, target), .err = err};
+    struct arena scratch = ARENA_INIT(SCRATCH_LIMIT_BYTES);
+    struct patcher p = {.arena = a, .scratch = &scratch, .err = err};
+    bool failed;
 
     if (!json_is(operations, JSON_ARRAY)) {
         err_set(err, ERR_BAD_REQUEST, "a JSON patch must be a list of operations");
@@ -346,12 +467,8 @@ struct json *patch_json(struct arena *a, const struct json *target, const struct
                 PATCH_JSON_OPERATIONS_LIMIT, json_len(operations));
         return NULL;
     }
-    json_each (op, operations) {
-        if (arena_failed(a))
-            return NULL;
-        if (run_operation(&p, op) < 0)
-            return NULL;
-        p.index++;
-    }
-    return arena_failed(a) ? NULL : p.root;
+    p.root = json_clone(a, target);
+    failed = !p.root || run_operations(&p, operations) < 0 || arena_failed(&scratch);
+    arena_release(&scratch);
+    return failed || arena_failed(a) ? NULL : p.root;
 }

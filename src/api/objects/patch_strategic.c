@@ -9,8 +9,10 @@
 #include "api/patch.h"
 #include "api/problem.h"
 #include "api/schema/field_view.h"
+#include "base/json_finder.h"
 
-#define MERGED_LIST_LIMIT 8192u /* elements; merging is quadratic */
+#define MERGED_LIST_LIMIT 8192u              /* elements; merging is quadratic */
+#define MERGE_COMPARISONS_LIMIT (128u << 20) /* of a whole patch */
 #define NOWHERE SIZE_MAX
 
 #define ORDER_PREFIX "$setElementOrder/"
@@ -19,7 +21,8 @@
 struct merger {
     struct arena *arena;
     struct err *err;
-    bool all_keys; /* elements are told apart by all keys (server-side apply) */
+    bool all_keys; /* elements are identified by all keys (server-side apply) */
+    size_t *compared;
 };
 
 static int merge_object(const struct merger *m, const struct field_view *view, struct json *target,
@@ -36,6 +39,14 @@ static int refuse(const struct merger *m, const struct field_path *at, const cha
                  path.len ? path.data : "the object", text);
     buf_release(&path);
     return rc;
+}
+
+static int count_comparisons(const struct merger *m, size_t elements, const struct field_path *at)
+{
+    *m->compared += elements * elements;
+    if (elements > MERGED_LIST_LIMIT || *m->compared > MERGE_COMPARISONS_LIMIT)
+        return refuse(m, at, "the list is too long to be merged");
+    return 0;
 }
 
 static bool has_prefix(const struct json *member, const char *prefix)
@@ -59,6 +70,19 @@ static bool is_special_element(const struct json *v)
     return json_string_is(directive, "delete") || json_string_is(directive, "replace");
 }
 
+/* Under the name of m, which no member has yet. */
+static void add_member(struct arena *a, struct json *object, const struct json *m,
+                       struct json *value)
+{
+    const char *key = arena_strndup(a, m->key, m->key_len);
+
+    if (!value || !key)
+        return; /* the arena failed: detected at the end */
+    value->key = key;
+    value->key_len = m->key_len;
+    json_append(object, value);
+}
+
 struct json *patch_strategic_members(struct arena *a, const struct json *patch)
 {
     struct json *copy;
@@ -70,7 +94,7 @@ struct json *patch_strategic_members(struct arena *a, const struct json *patch)
         if (json_is(patch, JSON_ARRAY) && !is_special_element(m))
             json_append(copy, patch_strategic_members(a, m));
         else if (json_is(patch, JSON_OBJECT) && !is_directive(m))
-            json_set(a, copy, m->key, patch_strategic_members(a, m));
+            add_member(a, copy, m, patch_strategic_members(a, m));
     }
     if (copy)
         copy->line = patch->line;
@@ -272,8 +296,9 @@ static int merge_list(const struct merger *m, const struct field_view *view, str
         replace_list(m, target, patch);
         return 0;
     }
-    if (room + json_len(order) > MERGED_LIST_LIMIT)
-        return refuse(m, at, "the list is too long to be merged");
+    rc = count_comparisons(m, room + json_len(order), at);
+    if (rc < 0)
+        return rc;
     items.all = arena_alloc(m->arena, (room + 1) * sizeof(*items.all));
     if (!items.all)
         return 0; /* the arena failed: detected at the end */
@@ -291,11 +316,6 @@ static int merge_list(const struct merger *m, const struct field_view *view, str
 
 /* --- objects -------------------------------------------------------------------------------- */
 
-static struct json *make_list(const struct merger *m, struct json *object, const char *name)
-{
-    return json_make_array(m->arena, object, name);
-}
-
 static bool has_value(const struct json *list, const struct json *v)
 {
     json_each (item, list)
@@ -304,17 +324,21 @@ static bool has_value(const struct json *list, const struct json *v)
     return false;
 }
 
-static int delete_values(const struct merger *m, struct json *target, const struct json *directive,
-                         const struct field_path *at)
+static int delete_values(const struct merger *m, struct json_finder *target,
+                         const struct json *directive, const struct field_path *at)
 {
-    struct json *list = json_get_mut(target, directive->key + strlen(DELETE_PREFIX)), *next;
+    const char *name = directive->key + strlen(DELETE_PREFIX);
+    struct json *list = json_finder_get(target, name, strlen(name)), *next;
+    int rc;
 
     if (!json_is(directive, JSON_ARRAY))
         return refuse(m, PATH_MEMBER(at, directive->key), "must be a list of values");
     if (!json_is(list, JSON_ARRAY))
         return 0;
-    if (json_len(directive) + json_len(list) > MERGED_LIST_LIMIT)
-        return refuse(m, PATH_MEMBER(at, directive->key), "the list is too long to be merged");
+    rc = count_comparisons(m, json_len(list) + json_len(directive),
+                           PATH_MEMBER(at, directive->key));
+    if (rc < 0)
+        return rc;
     for (struct json *v = json_first_mut(list); v; v = next) {
         next = v->next;
         if (has_value(directive, v))
@@ -323,24 +347,27 @@ static int delete_values(const struct merger *m, struct json *target, const stru
     return 0;
 }
 
-static int retain_keys(const struct merger *m, struct json *target, const struct json *patch,
+static int retain_keys(const struct merger *m, struct json_finder *target, const struct json *patch,
                        const struct field_path *at)
 {
     const struct json *keys = json_get(patch, "$retainKeys");
-    struct json *next;
+    struct json_finder named;
 
     if (!keys)
         return 0;
-    if (!json_is(keys, JSON_ARRAY) || json_len(keys) > MERGED_LIST_LIMIT)
+    if (!json_is(keys, JSON_ARRAY))
         return refuse(m, PATH_MEMBER(at, "$retainKeys"), "must be a list of names");
+    named = json_finder_of(m->arena, json_new_object(m->arena));
+    json_each (key, keys)
+        if (json_is(key, JSON_STRING))
+            json_finder_set(&named, key->u.text, key->len, json_new_null(m->arena));
     json_each (p, patch)
-        if (!is_directive(p) && !json_is(p, JSON_NULL) && !json_has(keys, p->key))
+        if (!is_directive(p) && !json_is(p, JSON_NULL) &&
+            !json_finder_get(&named, p->key, p->key_len))
             return refuse(m, PATH_MEMBER(at, p->key), "is set, but not named in $retainKeys");
-    for (struct json *v = json_first_mut(target); v; v = next) {
-        next = v->next;
-        if (!json_has(keys, v->key))
-            json_remove_item(target, v);
-    }
+    for (struct json *v = json_first_mut(target->object); v; v = v->next)
+        if (!json_finder_get(&named, v->key, v->key_len))
+            json_finder_drop(target, v);
     return 0;
 }
 
@@ -368,42 +395,47 @@ static bool is_merged_list(const struct field_view *view)
     return field_view_keys(view, keys) || field_view_is_set(view);
 }
 
-static int merge_member(const struct merger *m, const struct field_view *view, struct json *target,
-                        const struct json *patch, const struct json *p, const struct field_path *at)
+static int merge_member(const struct merger *m, const struct field_view *view,
+                        struct json_finder *target, struct json_finder *patch, const struct json *p,
+                        const struct field_path *at)
 {
     const struct field_view below = field_view_member(view, p->key, p->key_len);
 
     if (json_is(p, JSON_NULL)) {
-        json_remove(target, p->key);
+        json_finder_drop(target, json_finder_get(target, p->key, p->key_len));
     } else if (json_is(p, JSON_OBJECT)) {
-        struct json *under = json_make_object(m->arena, target, p->key);
+        struct json *under = json_finder_make_object(target, p->key, p->key_len);
 
         return under ? merge_object(m, &below, under, p, PATH_MEMBER(at, p->key)) : 0;
     } else if (json_is(p, JSON_ARRAY) && is_merged_list(&below)) {
-        struct json *list = make_list(m, target, p->key);
+        struct json *list = json_finder_get(target, p->key, p->key_len);
         const char *name = arena_printf(m->arena, ORDER_PREFIX "%s", p->key);
 
+        if (!json_is(list, JSON_ARRAY))
+            list = json_finder_set(target, p->key, p->key_len, json_new_array(m->arena));
         return list && name
-                   ? merge_list(m, &below, list, p, json_get(patch, name), PATH_MEMBER(at, p->key))
+                   ? merge_list(m, &below, list, p, json_finder_get(patch, name, strlen(name)),
+                                PATH_MEMBER(at, p->key))
                    : 0;
     } else {
-        json_set(m->arena, target, p->key, patch_strategic_members(m->arena, p));
+        json_finder_set(target, p->key, p->key_len, patch_strategic_members(m->arena, p));
     }
     return 0;
 }
 
 /* $setElementOrder of a list that the patch does not otherwise change. */
-static int order_member(const struct merger *m, const struct field_view *view, struct json *target,
-                        const struct json *patch, const struct json *directive,
-                        const struct field_path *at)
+static int order_member(const struct merger *m, const struct field_view *view,
+                        struct json_finder *target, struct json_finder *patch,
+                        const struct json *directive, const struct field_path *at)
 {
     const char *name = directive->key + strlen(ORDER_PREFIX);
     const struct field_view below = field_view_member(view, name, strlen(name));
-    struct json *list = json_get_mut(target, name);
+    struct json *list = json_finder_get(target, name, strlen(name));
 
     if (!json_is(directive, JSON_ARRAY))
         return refuse(m, PATH_MEMBER(at, directive->key), "must be a list");
-    if (json_get(patch, name) || !json_is(list, JSON_ARRAY) || !is_merged_list(&below))
+    if (json_finder_get(patch, name, strlen(name)) || !json_is(list, JSON_ARRAY) ||
+        !is_merged_list(&below))
         return 0;
     return merge_list(m, &below, list, NULL, directive, PATH_MEMBER(at, name));
 }
@@ -411,23 +443,27 @@ static int order_member(const struct merger *m, const struct field_view *view, s
 static int merge_object(const struct merger *m, const struct field_view *view, struct json *target,
                         const struct json *patch, const struct field_path *at)
 {
+    struct json_finder in_patch = json_finder_over(m->arena, patch), in_target;
     bool done;
     int rc = whole_object(m, target, patch, at, &done);
 
     if (rc < 0 || done)
         return rc;
-    rc = retain_keys(m, target, patch, at);
+    in_target = json_finder_of(m->arena, target);
+    rc = retain_keys(m, &in_target, patch, at);
+    json_finder_end(&in_target);
     json_each (p, patch)
         if (rc == 0 && has_prefix(p, DELETE_PREFIX))
-            rc = delete_values(m, target, p, at);
+            rc = delete_values(m, &in_target, p, at);
     json_each (p, patch) {
-        if (rc < 0)
+        if (rc < 0 || arena_failed(m->arena))
             break;
         if (!is_directive(p))
-            rc = merge_member(m, view, target, patch, p, at);
+            rc = merge_member(m, view, &in_target, &in_patch, p, at);
         else if (has_prefix(p, ORDER_PREFIX))
-            rc = order_member(m, view, target, patch, p, at);
+            rc = order_member(m, view, &in_target, &in_patch, p, at);
     }
+    json_finder_end(&in_target);
     return rc;
 }
 
@@ -449,7 +485,8 @@ static struct json *merge_whole(const struct merger *m, const struct kind *k,
 struct json *patch_strategic(struct arena *a, const struct kind *k, const struct json *target,
                              const struct json *patch, struct err *err)
 {
-    const struct merger m = {.arena = a, .err = err};
+    size_t compared = 0;
+    const struct merger m = {.arena = a, .err = err, .compared = &compared};
 
     return merge_whole(&m, k, target, patch);
 }
@@ -457,7 +494,8 @@ struct json *patch_strategic(struct arena *a, const struct kind *k, const struct
 struct json *patch_by_all_keys(struct arena *a, const struct kind *k, const struct json *target,
                                const struct json *patch, struct err *err)
 {
-    const struct merger m = {.arena = a, .err = err, .all_keys = true};
+    size_t compared = 0;
+    const struct merger m = {.arena = a, .err = err, .all_keys = true, .compared = &compared};
 
     return merge_whole(&m, k, target, patch);
 }

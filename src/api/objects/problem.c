@@ -5,8 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
+#define NAME_TEXT_LIMIT 200u
 #define VALUE_TEXT_LIMIT 120u
 #define DETAIL_LIMIT 1024u
+
+/* What a terminal would obey is shown by its bytes. */
+static void add_shown(struct buf *out, const char *text, size_t len)
+{
+    size_t n;
+
+    for (size_t i = 0; i < len; i += n) {
+        n = max_size(utf8_sequence(text + i, len - i), 1);
+        if (!utf8_is_control(text + i, n))
+            buf_add(out, text + i, n);
+        else
+            for (const char *c = text + i; c < text + i + n; c++)
+                buf_addf(out, "\\x%02x", (unsigned char)*c);
+    }
+}
 
 static void write_frames(struct buf *out, const struct field_path *at)
 {
@@ -15,10 +33,11 @@ static void write_frames(struct buf *out, const struct field_path *at)
     write_frames(out, at->up);
     if (!at->name)
         buf_addf(out, "[%zu]", at->index);
-    else if (at->is_key)
-        buf_addf(out, "[%.200s]", at->name);
-    else
-        buf_addf(out, "%s%.200s", at->up ? "." : "", at->name);
+    else {
+        buf_adds(out, at->is_key ? "[" : at->up ? "." : "");
+        add_shown(out, at->name, strnlen(at->name, NAME_TEXT_LIMIT));
+        buf_adds(out, at->is_key ? "]" : "");
+    }
 }
 
 void field_path_write(struct buf *out, const struct field_path *at)
@@ -42,7 +61,7 @@ static void write_value(struct buf *out, const struct json *v)
     while (n < text.len && n > 0 && ((unsigned char)text.data[n] & 0xc0) == 0x80)
         n--;
     if (n)
-        buf_add(out, text.data, n);
+        add_shown(out, text.data, n);
     if (n < text.len || text.failed)
         buf_adds(out, n && text.data[0] == '"' ? "...\"" : "...");
     buf_release(&text);

@@ -101,6 +101,11 @@ void status_to_err(int http_code, const char *body, size_t len, struct err *err)
             reason = named;
         err_set(err, reason, "%s", json_get_string(s, "message", "the server gave no message"));
         add_causes(json_get(s, "details"), err);
+    } else if (http_code == 404) {
+        err_set(
+            err, reason,
+            "the server does not have what was asked for (404); a cluster has it once muster is "
+            "installed: muster manifests | kubectl apply -f -");
     } else {
         err_set(err, reason, "the server answered %d: %.*s", http_code,
                 (int)min_size(len, BODY_TEXT_LIMIT), body);

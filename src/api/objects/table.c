@@ -6,8 +6,9 @@
 #include "api/json_path.h"
 #include "api/object.h"
 #include "base/timefmt.h"
+#include "base/utf8.h"
 
-static struct json *column_definitions(struct arena *a, const struct kind *k)
+struct json *table_columns(struct arena *a, const struct kind *k)
 {
     struct json *list = json_new_array(a);
 
@@ -23,18 +24,6 @@ static struct json *column_definitions(struct arena *a, const struct kind *k)
     return list;
 }
 
-struct json *table_new(struct arena *a, const struct kind *k, bool with_columns)
-{
-    struct json *t = json_new_object(a);
-
-    json_set_string(a, t, "kind", "Table");
-    json_set_string(a, t, "apiVersion", "meta.k8s.io/v1");
-    json_set(a, t, "metadata", json_new_object(a));
-    json_set(a, t, "columnDefinitions", with_columns ? column_definitions(a, k) : json_new_null(a));
-    json_set(a, t, "rows", json_new_array(a));
-    return t;
-}
-
 static struct json *age_cell(struct arena *a, const struct json *v, int64_t now_ms)
 {
     char text[TIME_TEXT_SIZE];
@@ -47,8 +36,8 @@ static struct json *age_cell(struct arena *a, const struct json *v, int64_t now_
     return json_new_string(a, time_age(now_ms - ms, text));
 }
 
-static struct json *cell(struct arena *a, const struct column *c, const struct json *object,
-                         int64_t now_ms)
+static struct json *raw_cell(struct arena *a, const struct column *c, const struct json *object,
+                             int64_t now_ms)
 {
     const struct json *v;
     struct json *copy;
@@ -65,6 +54,17 @@ static struct json *cell(struct arena *a, const struct column *c, const struct j
     return copy ? copy : json_new_null(a);
 }
 
+/* Without what a terminal would obey: kubectl prints cells as they are. */
+static struct json *cell(struct arena *a, const struct column *c, const struct json *object,
+                         int64_t now_ms)
+{
+    struct json *v = raw_cell(a, c, object, now_ms);
+
+    if (!json_is(v, JSON_STRING) || !utf8_has_controls(v->u.text, v->len))
+        return v;
+    return json_new_string(a, utf8_without_controls(a, v->u.text, v->len));
+}
+
 struct json *table_cell(struct arena *a, const struct kind *k, const char *column,
                         const struct json *object, int64_t now_ms)
 {
@@ -72,20 +72,6 @@ struct json *table_cell(struct arena *a, const struct kind *k, const char *colum
         if (strcmp(c->name, column) == 0)
             return cell(a, c, object, now_ms);
     return json_new_null(a);
-}
-
-static struct json *row_object(struct arena *a, const struct json *object,
-                               enum table_include include)
-{
-    struct json *o;
-
-    if (include == TABLE_INCLUDE_OBJECT)
-        return json_clone(a, object);
-    o = json_new_object(a);
-    json_set_string(a, o, "kind", "PartialObjectMetadata");
-    json_set_string(a, o, "apiVersion", "meta.k8s.io/v1");
-    json_set(a, o, "metadata", json_clone(a, json_get(object, "metadata")));
-    return o;
 }
 
 static struct json *cells_of(struct arena *a, const struct kind *k, const struct json *object,
@@ -98,18 +84,20 @@ static struct json *cells_of(struct arena *a, const struct kind *k, const struct
     return cells;
 }
 
-void table_add_row(struct arena *a, struct json *table, const struct kind *k,
-                   const struct json *object, enum table_include include, int64_t now_ms)
+static void write_metadata(struct buf *out, const struct json *object, const struct blob *text)
 {
-    struct json *row = json_append(json_get_mut(table, "rows"), json_new_object(a));
+    size_t len = 0;
+    const char *stored = text ? json_member_text(text->data, text->len, "metadata", &len) : NULL;
 
-    json_set(a, row, "cells", cells_of(a, k, object, now_ms));
-    if (include != TABLE_INCLUDE_NONE)
-        json_set(a, row, "object", row_object(a, object, include));
+    if (stored)
+        buf_add(out, stored, len);
+    else
+        json_write(out, json_get(object, "metadata"));
 }
 
 void table_write_row(struct buf *out, struct arena *a, const struct kind *k,
-                     const struct json *object, enum table_include include, int64_t now_ms)
+                     const struct json *object, const struct blob *text, enum table_include include,
+                     int64_t now_ms)
 {
     buf_adds(out, "{\"cells\":");
     json_write(out, cells_of(a, k, object, now_ms));
@@ -118,7 +106,7 @@ void table_write_row(struct buf *out, struct arena *a, const struct kind *k,
     if (include == TABLE_INCLUDE_METADATA) {
         buf_adds(out, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\","
                       "\"metadata\":");
-        json_write(out, json_get(object, "metadata"));
+        write_metadata(out, object, text);
         buf_addc(out, '}');
     } else if (include == TABLE_INCLUDE_OBJECT) {
         json_write(out, object);

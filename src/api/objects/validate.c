@@ -11,10 +11,12 @@
 #include "api/problem.h"
 #include "api/quantity.h"
 #include "api/schema/structural.h"
+#include "base/utf8.h"
 
 /* Uniqueness is checked pairwise, so longer lists are refused. */
 #define KEYED_LIST_LIMIT 1024u
 #define WHOLE_LIMIT_BYTES (256u * 1024u * 1024u)
+#define NO_CONTROLS "must not contain control characters"
 
 static void validate_object(const struct field *fields, const struct field *more,
                             const struct json *object, const struct field_path *at,
@@ -175,6 +177,63 @@ void object_validate_part(const struct field *fields, const struct json *part,
     validate_object(fields, NULL, part, at, err);
 }
 
+/* --- names ---------------------------------------------------------------------------------- */
+
+/* Names and keys are repeated in messages, which must not move a terminal's cursor. */
+static bool is_name(const char *field)
+{
+    static const char *const ends[] = {"name", "Name", "key", "Key", "image", "queue"};
+    size_t len = strlen(field);
+
+    for (size_t i = 0; i < ELEMS(ends); i++)
+        if (len >= strlen(ends[i]) && strcmp(field + len - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
+static void check_map_keys(const struct field *f, const struct json *map,
+                           const struct field_path *at, struct err *err)
+{
+    json_each (m, map) {
+        const struct json quoted = {
+            .type = JSON_STRING, .u.text = m->key, .len = m->key_len, .line = m->line};
+        const char *problem = NULL;
+
+        if (strlen(m->key) != m->key_len || utf8_has_controls(m->key, m->key_len))
+            problem = NO_CONTROLS;
+        else if (f->item == FIELD_QUANTITY) /* the name of a resource */
+            problem = label_key_problem(m->key);
+        if (problem)
+            problem_invalid(err, at, &quoted, "%s", problem);
+    }
+}
+
+static void check_names(const struct field *fields, const struct json *object,
+                        const struct field_path *at, struct err *err)
+{
+    size_t i = 0;
+
+    json_each (m, object) {
+        const struct field *f = field_find(fields, m->key, m->key_len);
+        const struct field_path *here = PATH_MEMBER(at, m->key);
+
+        if (!f || f->flags & FIELD_READ_ONLY)
+            continue;
+        if (f->type == FIELD_STRING && is_name(f->name) && json_is(m, JSON_STRING) &&
+            utf8_has_controls(m->u.text, m->len))
+            problem_invalid(err, here, m, NO_CONTROLS);
+        else if (f->type == FIELD_MAP && !(f->flags & FIELD_LABELS))
+            check_map_keys(f, m, here, err);
+        else if (f->type == FIELD_OBJECT && f->fields)
+            check_names(f->fields, m, here, err);
+        else if (f->type == FIELD_LIST && f->item == FIELD_OBJECT && f->fields) {
+            i = 0;
+            json_each (item, m)
+                check_names(f->fields, item, PATH_INDEX(here, i++), err);
+        }
+    }
+}
+
 /* --- immutability --------------------------------------------------------------------------- */
 
 static bool is_same(const struct field *f, enum field_type type, const struct json *a,
@@ -292,6 +351,9 @@ int object_validate(const struct kind *k, const struct json *object, const struc
     struct err *e = err ? err : &own;
 
     validate_object(k->fields, object_common_fields, object, NULL, e);
+    /* what an earlier version let in does not keep its status from being written */
+    if (!old || !json_equal(json_get(object, "spec"), json_get(old, "spec")))
+        check_names(k->fields, object, NULL, e);
     metadata_validate(k, object, old, e);
     if (k->schema)
         structural_validate(k->schema, object, old, e);

@@ -8,8 +8,8 @@
  * It happens when an object is decoded, so that everything after that (defaults, checks, storage,
  * the controller, the console) knows one layout. `kubectl apply` of an older file against the
  * stored object sends the older members as a merge patch, since it does not find them there: a
- * worker with a template is then the whole of the older layout and says everything anew, what it
- * leaves out included; a worker without one changes only what it says.
+ * worker with a template then replaces the whole specification, including what it leaves out; a
+ * worker without one changes only the members it has.
  */
 
 #include "api/mpi_rules.h"

@@ -143,7 +143,7 @@ static void check_entry(const struct json *entry, bool is_new, const struct fiel
     const struct json *replicas = json_get(entry, "replicas");
     const struct field_path *template = PATH_MEMBER(at, "template");
 
-    pod_spec_validate(json_at(entry, "template", "spec"), PATH_MEMBER(template, "spec"), err);
+    pod_spec_validate(json_at(entry, "template", "spec"), NULL, PATH_MEMBER(template, "spec"), err);
     if (is_new)
         pod_template_annotations_validate(json_at(entry, "template", "metadata"),
                                           PATH_MEMBER(template, "metadata"), err);

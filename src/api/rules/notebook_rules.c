@@ -55,7 +55,7 @@ void notebook_validate(const struct json *notebook, const struct json *old, stru
 
     if (!old)
         check_name(notebook, err);
-    pod_spec_validate(pod, at, err);
+    pod_spec_validate(pod, NULL, at, err);
     check_keys(notebook, &spec, err);
     if (json_len(json_get(pod, "containers")) > 0 && !notebook_container(pod))
         problem_required(err, PATH_MEMBER(at, "containers"), json_get(pod, "containers")->line,

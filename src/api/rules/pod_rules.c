@@ -495,7 +495,84 @@ static void check_tolerations(const struct json *spec, const struct field_path *
     }
 }
 
-void pod_spec_validate(const struct json *spec, const struct field_path *at, struct err *err)
+/* Of the elements of a list. */
+static void check_qualified(const struct json *list, const char *member,
+                            const struct field_path *at, struct err *err)
+{
+    size_t i = 0;
+
+    json_each (item, list) {
+        const struct json *name = json_get(item, member);
+        const struct field_path *here = PATH_INDEX(at, i++);
+        const char *problem = *text_of(name) ? label_key_problem(text_of(name)) : NULL;
+
+        if (problem)
+            problem_invalid(err, PATH_MEMBER(here, member), name, "%s", problem);
+    }
+}
+
+/* --- ephemeral containers ------------------------------------------------------------------- */
+
+static void check_late(const struct json *spec, const struct json *container,
+                       const struct field_path *at, struct err *err)
+{
+    static const char *const refused[] = {"ports",         "resources",      "livenessProbe",
+                                          "startupProbe",  "readinessProbe", "lifecycle",
+                                          "restartPolicy", "resizePolicy"};
+    const struct json *target = json_get(container, "targetContainerName");
+    const struct json *name = json_get(container, "name");
+    const struct json *mounts = json_get(container, "volumeMounts");
+
+    check_container(spec, container, at, err);
+    for (size_t i = 0; i < ELEMS(refused); i++) {
+        const struct json *m = json_get(container, refused[i]);
+
+        if (json_len(m) > 0 || json_is(m, JSON_STRING))
+            problem_forbidden(err, PATH_MEMBER(at, refused[i]), line_of(m),
+                              "cannot be set for an Ephemeral Container");
+    }
+    if (json_len(mounts) > 0)
+        problem_forbidden(err, PATH_MEMBER(at, "volumeMounts"), line_of(mounts),
+                          "it sees the volumes of the container in whose namespaces it runs");
+    if (name_is_taken(json_get(spec, "containers"), name) ||
+        name_is_taken(json_get(spec, "initContainers"), name))
+        problem_duplicate(err, PATH_MEMBER(at, "name"), name);
+    if (*text_of(target) && !json_find(json_get(spec, "containers"), "name", text_of(target)) &&
+        !json_find(json_get(spec, "initContainers"), "name", text_of(target)))
+        problem_invalid(err, PATH_MEMBER(at, "targetContainerName"), target,
+                        "no container of this name is in the pod");
+}
+
+static void check_all_late(const struct json *spec, const struct json *old,
+                           const struct field_path *at, struct err *err)
+{
+    const struct json *list = json_get(spec, "ephemeralContainers");
+    const struct json *before = json_get(old, "ephemeralContainers");
+    const struct field_path *here = PATH_MEMBER(at, "ephemeralContainers");
+    size_t i = 0;
+
+    if (!old && json_len(list) > 0)
+        problem_forbidden(err, here, line_of(list), "cannot be set on create");
+    json_each (container, before) {
+        const struct json *now = json_find(list, "name", text_of(json_get(container, "name")));
+
+        if (!now || !json_equal(now, container))
+            problem_forbidden(err, here, line_of(list),
+                              "existing ephemeral containers \"%.253s\" may not be %s",
+                              text_of(json_get(container, "name")), now ? "changed" : "removed");
+    }
+    json_each (container, list) {
+        const struct field_path *item = PATH_INDEX(here, i++);
+
+        if (!json_find(before, "name", text_of(json_get(container, "name"))))
+            check_late(spec, container, item, err);
+    }
+}
+
+/* --- the spec -------------------------------------------------------------------------------- */
+
+void pod_spec_validate(const struct json *spec, const struct json *old, const struct field_path *at,
+                       struct err *err)
 {
     const struct field_path *inits = PATH_MEMBER(at, "initContainers");
     const struct field_path *all = PATH_MEMBER(at, "containers");
@@ -514,7 +591,14 @@ void pod_spec_validate(const struct json *spec, const struct field_path *at, str
     }
     json_each (container, json_get(spec, "containers"))
         check_container(spec, container, PATH_INDEX(all, j++), err);
+    check_all_late(spec, old, at, err);
     check_tolerations(spec, at, err);
+    if (!old) {
+        check_qualified(json_get(spec, "readinessGates"), "conditionType",
+                        PATH_MEMBER(at, "readinessGates"), err);
+        check_qualified(json_get(spec, "schedulingGates"), "name",
+                        PATH_MEMBER(at, "schedulingGates"), err);
+    }
     json_each (amount, json_get(spec, "overhead"))
         resource_amount_validate(amount, PATH_MEMBER(at, "overhead"), err);
 }
@@ -525,7 +609,7 @@ void pod_annotations_validate(const struct json *metadata, const struct json *ol
                               const struct field_path *at, struct err *err)
 {
     static const char *const names[] = {ANNOTATION_GPUS, ANNOTATION_SHARED_GPUS,
-                                        ANNOTATION_GPU_LINKS};
+                                        ANNOTATION_GPU_LINKS, ANNOTATION_BOUND_QUEUE};
 
     metadata_refuse_annotations(metadata, old, names, ELEMS(names), at, err);
 }

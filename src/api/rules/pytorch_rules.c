@@ -111,7 +111,8 @@ static void check_replicas(const struct json *job, const struct json *old, struc
         const struct field_path *template = PATH_MEMBER(PATH_INDEX(at, i), "template");
 
         negative = negative || json_get_int(spec, "replicas", 1) < 0;
-        pod_spec_validate(json_at(spec, "template", "spec"), PATH_MEMBER(template, "spec"), err);
+        pod_spec_validate(json_at(spec, "template", "spec"), NULL, PATH_MEMBER(template, "spec"),
+                          err);
         if (!old)
             pod_template_annotations_validate(json_at(spec, "template", "metadata"),
                                               PATH_MEMBER(template, "metadata"), err);

@@ -23,8 +23,8 @@ struct field_view field_view_member(const struct field_view *v, const char *key,
 /* The view of a list's element. */
 struct field_view field_view_item(const struct field_view *v);
 
-/* The members by which elements of a list of objects are told apart: the first by patches, all by
- * server-side apply. 0: the list is one value. */
+/* The members that identify elements of a list of objects: patches use the first, server-side apply
+ * all of them. 0: the list is one value. */
 size_t field_view_keys(const struct field_view *v, const char *keys[FIELD_VIEW_KEYS]);
 /* The default of a missing key, in the arena; NULL: none. */
 struct json *field_view_key_default(struct arena *a, const struct field_view *list,

@@ -423,8 +423,13 @@ struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_st
         .type = FIELD_OBJECT, .doc = k->doc, .fields = k->fields, .rules = k->rules};
     struct json *schema = k->schema ? installed_schema(a, k, style)
                                     : value_schema(&s, &whole, FIELD_OBJECT, true);
-    struct json *properties = json_make_object(a, schema, "properties");
+    struct json *properties;
 
+    /* Clients that check by v2 take any property for the only ones there are. */
+    if (style == SCHEMA_V2 &&
+        json_get_bool(k->schema, "x-kubernetes-preserve-unknown-fields", false))
+        return schema;
+    properties = json_make_object(a, schema, "properties");
     for (const struct field *f = object_common_fields; f->name; f++)
         if (f->type == FIELD_STRING)
             add_property(&s, properties, f, false);

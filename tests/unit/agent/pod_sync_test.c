@@ -60,7 +60,7 @@ static struct pod_run run_of(enum run kind, struct container_state *c)
 static const struct {
     const char *name, *pod;
     enum run run;
-    bool not_synced, gone, no_service, room_held, over_limit;
+    bool not_synced, newer, gone, no_service, room_held, over_limit;
     int64_t waited_ms;
     enum pod_step step;
     int64_t grace;
@@ -70,6 +70,8 @@ static const struct {
     {"unknown run", NULL, RUNNING, .step = POD_STEP_VERIFY},
     {"orphan runs", NULL, RUNNING, .gone = true, .step = POD_STEP_STOP,
      .grace = POD_ORPHAN_GRACE_SECONDS},
+    {"newer than the database", NULL, RUNNING, .newer = true, .gone = true, .step = POD_STEP_NONE},
+    {"was newer, and is dead", NULL, DEAD, .newer = true, .gone = true, .step = POD_STEP_REMOVE},
     {"orphan is dead", NULL, DEAD, .gone = true, .step = POD_STEP_REMOVE},
     {"new", "{\"spec\":{" COMMAND "}}", NO_RUN, .step = POD_STEP_START},
     {"new, service missing", "{\"spec\":{" COMMAND "}}", NO_RUN, .no_service = true,
@@ -118,6 +120,7 @@ static void decisions(void **state)
         struct pod_view v = {.pod = cases[i].pod ? parse(&a, cases[i].pod) : NULL,
                              .run = cases[i].run == NO_RUN ? NULL : &run,
                              .synced = !cases[i].not_synced,
+                             .newer = cases[i].newer,
                              .gone = cases[i].gone,
                              .service_seen = !cases[i].no_service,
                              .room_held = cases[i].room_held,

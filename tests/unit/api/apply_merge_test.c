@@ -447,6 +447,106 @@ static void so_many_appliers_and_no_more(void **state)
     }
 }
 
+/* A ConfigMap with so many keys, from the first or the last on. */
+static const char *many_keys(int count, int value, bool reversed)
+{
+    struct buf text = BUF_INIT(1u << 20);
+    const char *copy;
+
+    buf_adds(&text, "{\"metadata\":{\"name\":\"c\"},\"data\":{");
+    for (int i = 0; i < count; i++)
+        buf_addf(&text, "%s\"key-%0240d\":\"%d\"", i ? "," : "", reversed ? count - 1 - i : i,
+                 value);
+    buf_adds(&text, "}}");
+    copy = arena_strdup(&arena, text.data);
+    buf_release(&text);
+    return copy;
+}
+
+static size_t managers_of(const struct world *w)
+{
+    return json_len(json_at(w->object, "metadata", "managedFields"));
+}
+
+/* A manager that is not recorded would be one that nobody has to reckon with. */
+static void a_manager_is_recorded_or_refused(void **state)
+{
+    struct world w = {.object = NULL};
+    size_t recorded = 0;
+
+    (void)state;
+    arena.limit_bytes = 512u << 20; /* of many requests */
+    for (int i = 0; i < 8; i++) {
+        apply_as(&w, &kind_config_map, arena_printf(&arena, "m%d", i), false,
+                 many_keys(3000, 1, i % 2));
+        if (*w.error)
+            break;
+        recorded++;
+        assert_int_equal(managers_of(&w), recorded);
+        assert_true(managed_take(&arena, &kind_config_map, w.object,
+                                 json_at(w.object, "metadata", "managedFields")));
+        assert_int_equal(json_len(managed_list(&arena, &kind_config_map, w.object)), recorded);
+    }
+    assert_true(recorded >= 4);
+    assert_string_equal(w.error,
+                        "RequestEntityTooLarge: metadata.managedFields would have more "
+                        "than 4 MiB: apply fewer fields, or under fewer names of managers");
+}
+
+static void many_keys_in_another_order_are_the_same(void **state)
+{
+    struct world w = {.object = NULL};
+    const char *before;
+
+    (void)state;
+    apply_as(&w, &kind_config_map, "m", false, many_keys(100, 1, false));
+    before = as_json(w.object);
+    apply_as(&w, &kind_config_map, "m", false, many_keys(100, 1, true));
+    assert_string_equal(as_json(w.object), before);
+    apply_as(&w, &kind_config_map, "n", false, many_keys(100, 2, true));
+    assert_non_null(strstr(w.error, "Apply failed with 100 conflicts"));
+    apply_as(&w, &kind_config_map, "n", true, many_keys(99, 2, true));
+    assert_string_equal(w.error, "");
+    assert_int_equal(managers_of(&w), 2); /* m has the last one */
+    apply_as(&w, &kind_config_map, "n", false, many_keys(50, 2, true));
+    assert_int_equal(json_len(json_get(w.object, "data")), 51);
+    apply_as(&w, &kind_config_map, "m", false, "{metadata: {name: c}}");
+    assert_object(&w, many_keys(50, 2, false));
+}
+
+static const char *many_variables(int count, bool reversed)
+{
+    struct buf text = BUF_INIT(1u << 20);
+    const char *copy;
+
+    buf_adds(&text,
+             "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"env\":[");
+    for (int i = 0; i < count; i++)
+        buf_addf(&text, "%s{\"name\":\"V%d\",\"value\":\"x\"}", i ? "," : "",
+                 reversed ? count - 1 - i : i);
+    buf_adds(&text, "]}]}}");
+    copy = arena_strdup(&arena, text.data);
+    buf_release(&text);
+    return copy;
+}
+
+static void many_elements_in_another_order_are_the_same(void **state)
+{
+    struct world w = {.object = NULL};
+
+    (void)state;
+    apply_as(&w, &kind_pod, "m", false, many_variables(100, false));
+    apply_as(&w, &kind_pod, "n", false, many_variables(60, true));
+    assert_string_equal(w.error, "");
+    apply_as(&w, &kind_pod, "m", false, many_variables(40, true));
+    assert_string_equal(w.error, "");
+    assert_int_equal(json_len(json_at(json_first(json_at(w.object, "spec", "containers")), "env")),
+                     60);
+    apply_as(&w, &kind_pod, "n", false, "{metadata: {name: p}, spec: {containers: [{name: c}]}}");
+    assert_int_equal(json_len(json_at(json_first(json_at(w.object, "spec", "containers")), "env")),
+                     40);
+}
+
 /* --- installed kinds ------------------------------------------------------------------------ */
 
 static const struct kind *kind_with(const char *properties)
@@ -554,6 +654,9 @@ int main(void)
         cmocka_unit_test_setup(what_changes_changes_hands, reset),
         cmocka_unit_test_setup(of_many_writers_the_oldest_become_one, reset),
         cmocka_unit_test_setup(so_many_appliers_and_no_more, reset),
+        cmocka_unit_test_setup(a_manager_is_recorded_or_refused, reset),
+        cmocka_unit_test_setup(many_keys_in_another_order_are_the_same, reset),
+        cmocka_unit_test_setup(many_elements_in_another_order_are_the_same, reset),
         cmocka_unit_test_setup(lists_of_installed_kinds_are_what_their_schema_says, reset),
         cmocka_unit_test_setup(an_object_from_before_has_an_owner_nobody_knows, reset),
         cmocka_unit_test_setup(kubectl_is_not_in_its_own_way, reset),

@@ -103,14 +103,15 @@ static void every_wrong_type_is_one_cause_with_its_line(void **state)
         "6 metadata.labels[a]: Invalid value: 1: must be a string: put it in quotes\n"
         "7 metadata.creationTimestamp: Invalid value: \"yesterday\": must be a time like "
         "2026-01-31T15:04:05Z\n"
-        "9 spec.terminationGracePeriodSeconds: Invalid value: \"5\": must be an integer, not a "
-        "string\n"
+        "9 spec.terminationGracePeriodSeconds: Invalid value: \"5\": must be an integer, without "
+        "quotes\n"
         "10 spec.hostNetwork: Invalid value: \"true\": must be true or false, without quotes\n"
         "11 spec.priority: Invalid value: 3000000000: must be an integer of 32 bits\n"
         "12 spec.nodeSelector: Invalid value: [\"x\"]: must be a map\n"
         "15 spec.containers[0].command: Invalid value: \"python\": must be a list\n"
         "16 spec.containers[0].args[0]: Invalid value: 1: must be a string: put it in quotes\n"
-        "16 spec.containers[0].args[1]: Invalid value: true: must be a string: put it in quotes\n"
+        "16 spec.containers[0].args[1]: Invalid value: true: must be a string: put it in quotes "
+        "(YAML reads yes, no, on and off as true and false)\n"
         "18 spec.containers[0].resources.limits[cpu]: Invalid value: \"lots\": must be a quantity "
         "like 500m, 2 or 4Gi\n"
         "18 spec.containers[0].resources.limits[x]: Invalid value: true: must be a quantity like "
@@ -248,6 +249,58 @@ static void metadata_rules(void **state)
         if (strncmp(causes_of(&err), cases[i].causes, strlen(cases[i].causes)) != 0 ||
             (!*cases[i].causes && err_is_set(&err)))
             fail_msg("%s: %s%s", cases[i].metadata, causes_of(&err), err.text);
+    }
+}
+
+/* They are repeated in events, conditions and errors, which go to terminals. */
+static void names_of_resources_and_others_have_no_control_characters(void **state)
+{
+#define EVIL "x.y/\\e[2J\\a\\u009b2J\\u202eevil"
+#define LIMITS "resources: {limits: {\"" EVIL "\": 1}}"
+#define CONTAINERS "containers: [{name: a, image: x, " LIMITS "}]"
+    static const struct {
+        const struct kind *kind;
+        const char *rest, *field;
+    } cases[] = {
+        {&kind_pod, "spec: {" CONTAINERS "}", "spec.containers[0].resources.limits"},
+        {&kind_pod,
+         "spec: {containers: [{name: a, image: x}], initContainers: [{name: b, image: x, "
+         "resources: {requests: {\"" EVIL "\": 1}}}]}",
+         "spec.initContainers[0].resources.requests"},
+        {&kind_pod, "spec: {containers: [{name: a, image: x}], priorityClassName: \"" EVIL "\"}",
+         "spec.priorityClassName"},
+        {&kind_pod, "spec: {containers: [{name: a, image: \"" EVIL "\"}]}",
+         "spec.containers[0].image"},
+        {&kind_pod,
+         "spec: {containers: [{name: a, image: x, env: [{name: A, valueFrom: "
+         "{configMapKeyRef: {name: \"" EVIL "\", key: k}}}]}]}",
+         "spec.containers[0].env[0].valueFrom.configMapKeyRef.name"},
+        {&kind_pytorch_training_job,
+         "spec: {replicaSpecs: [{type: worker, replicas: 1, template: {spec: {" CONTAINERS "}}}]}",
+         "spec.replicaSpecs[0].template.spec.containers[0].resources.limits"},
+        {&kind_job, "spec: {template: {spec: {restartPolicy: Never, " CONTAINERS "}}}",
+         "spec.template.spec.containers[0].resources.limits"},
+        {&kind_notebook, "spec: {template: {spec: {" CONTAINERS "}}}",
+         "spec.template.spec.containers[0].resources.limits"},
+        {&kind_resource_quota, "spec: {hard: {\"" EVIL "\": 1}}", "spec.hard"},
+        {&kind_limit_range, "spec: {limits: [{type: Container, max: {\"" EVIL "\": 1}}]}",
+         "spec.limits[0].max"},
+        {&kind_queue, "spec: {quota: {requests: {\"" EVIL "\": 1}}}", "spec.quota.requests"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        const char *text = arena_printf(&arena, "metadata: {name: p}\n%s", cases[i].rest);
+        const char *wanted = arena_printf(&arena, " %s: Invalid value: ", cases[i].field);
+        auto_err err = ERR_INIT;
+
+        (void)admit(cases[i].kind, parse(text), NULL, FIELD_VALIDATION_IGNORE, &err);
+        if (!strstr(causes_of(&err), wanted) ||
+            !strstr(causes_of(&err), "must not contain control characters"))
+            fail_msg("%s: %s", cases[i].field, causes_of(&err));
+        if (strpbrk(err.text, "\x1b\a") || strstr(err.text, "\xc2\x9b") ||
+            strstr(err.text, "\xe2\x80\xae"))
+            fail_msg("%s: the error repeats them", cases[i].field);
     }
 }
 
@@ -411,6 +464,7 @@ int main(void)
         cmocka_unit_test_setup(long_values_are_quoted_short, reset),
         cmocka_unit_test_setup(numbers_for_quantities_become_strings, reset),
         cmocka_unit_test_setup(metadata_rules, reset),
+        cmocka_unit_test_setup(names_of_resources_and_others_have_no_control_characters, reset),
         cmocka_unit_test_setup(annotations_have_a_size_limit, reset),
         cmocka_unit_test_setup(updates_keep_names_and_refuse_new_finalizers_while_deleting, reset),
         cmocka_unit_test_setup(names_labels_and_their_limits, reset),

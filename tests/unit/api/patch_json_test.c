@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "api/patch.h"
+#include "base/json_keys.h"
 
 /* What comes out, or the error's text after "reason: ". */
 static const char *patched(const char *target, const char *operations)
@@ -254,6 +255,157 @@ static void strange_patches_do_no_harm(void **state)
     assert_true(run > 50);
 }
 
+static void remove_fillers(struct json *v)
+{
+    struct json *next;
+
+    for (struct json *m = json_first_mut(v); m; m = next) {
+        next = m->next;
+        if (m->key && strncmp(m->key, "filler-", 7) == 0)
+            json_remove_item(v, m);
+        else
+            remove_fillers(m);
+    }
+}
+
+static struct json *one_operation(const char *op, const char *path, const char *value)
+{
+    struct json *v = json_new_object(&arena);
+
+    json_set_string(&arena, v, "op", op);
+    json_set_string(&arena, v, "path", path);
+    if (value)
+        json_set_string(&arena, v, "value", value);
+    return v;
+}
+
+static struct json *many_members(int count)
+{
+    struct buf text = BUF_INIT(16u << 20);
+    struct json *v;
+
+    buf_adds(&text, "{\"data\":{");
+    for (int i = 0; i < count; i++)
+        buf_addf(&text, "%s\"k%06d\":\"\"", i ? "," : "", i);
+    buf_adds(&text, "},\"other\":{}}");
+    v = json_parse(&arena, text.data, text.len, NULL);
+    buf_release(&text);
+    assert_non_null(v);
+    return v;
+}
+
+/* So many that a search for each operation does not end in time. */
+static void members_of_a_large_object_are_not_searched(void **state)
+{
+    auto_err err = ERR_INIT;
+    struct json *target, *operations = json_new_array(&arena), *result;
+
+    (void)state;
+    arena.limit_bytes = 512u << 20;
+    target = many_members(1000000);
+    for (int i = 0; i < 5000; i++) {
+        const char *path = arena_printf(&arena, "/data/k%06d", 999999 - i);
+
+        json_append(operations, one_operation(i % 2 ? "replace" : "remove", path, "new"));
+        json_append(operations, i % 2 ? one_operation("test", path, "new")
+                                      : one_operation("add", path, "again"));
+    }
+    result = patch_json(&arena, target, operations, &err);
+    if (!result)
+        fail_msg("%s", err.text);
+    assert_int_equal(json_len(json_get(result, "data")), 1000000);
+}
+
+static void one_operation_needs_little_memory(void **state)
+{
+    auto_err err = ERR_INIT;
+    struct json *target, *operations = json_new_array(&arena);
+    size_t before, copy;
+
+    (void)state;
+    target = many_members(100000);
+    json_append(operations, one_operation("replace", "/data/k099999", "new"));
+    before = arena.used_bytes;
+    assert_non_null(json_clone(&arena, target));
+    copy = arena.used_bytes - before;
+    before = arena.used_bytes;
+    assert_non_null(patch_json(&arena, target, operations, &err));
+    assert_true(arena.used_bytes - before < copy + 4096);
+}
+
+static void steps_through_long_lists_are_bounded(void **state)
+{
+    auto_err err = ERR_INIT;
+    struct json *target = json_new_object(&arena), *operations = json_new_array(&arena), *list;
+
+    (void)state;
+    list = json_make_array(&arena, target, "list");
+    for (int i = 0; i < 100000; i++)
+        json_append(list, json_new_null(&arena));
+    for (int i = 0; i < 501; i++)
+        json_append(operations, one_operation("replace", "/list/99999", "new"));
+    assert_null(patch_json(&arena, target, operations, &err));
+    assert_string_equal(err.text, "JSON patch operation 499 (replace \"/list/99999\"): the patch "
+                                  "takes more than 50000000 steps through long lists: send fewer "
+                                  "operations, or a merge patch");
+    assert_int_equal(err.reason, ERR_TOO_LARGE);
+}
+
+/* What any sequence of operations gives is the same whether the object is large or not. */
+static void large_objects_are_patched_like_small_ones(void **state)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "o"};
+    static const char *const values[] = {"1", "{}", "{\"a\":{},\"b\":2}", "[3]"};
+    unsigned seed = 20261117, applied = 0;
+
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        struct arena own = ARENA_INIT(8u << 20);
+        struct json *small = json_new_object(&own), *large = json_new_object(&own);
+
+        for (int i = 0; i < 3 * (int)JSON_KEYS_FROM; i++)
+            json_set_int(&own, large, arena_printf(&own, "filler-%d", i), i);
+        json_set(&own, large, "o", json_clone(&own, large));
+        json_set(&own, small, "o", json_new_object(&own));
+        for (int i = 0; i < 12; i++) {
+            static const char *const ops[] = {"add", "remove", "replace", "move", "copy"};
+            struct buf text = BUF_INIT(4096);
+            auto_err one = ERR_INIT, other = ERR_INIT;
+            struct json *operations, *after_small, *after_large;
+
+            buf_adds(&text, "[");
+            for (int n = rand_r(&seed) % 6 + 1; n > 0; n--) {
+                buf_addf(&text, "{\"op\":\"%s\"", ops[(size_t)rand_r(&seed) % ELEMS(ops)]);
+                for (int which = 0; which < 2; which++) {
+                    buf_addf(&text, ",\"%s\":\"", which ? "from" : "path");
+                    for (int depth = rand_r(&seed) % 2 + 1; depth > 0; depth--)
+                        buf_addf(&text, "/%s", names[(size_t)rand_r(&seed) % ELEMS(names)]);
+                    buf_adds(&text, "\"");
+                }
+                buf_addf(&text, ",\"value\":%s}%s", values[(size_t)rand_r(&seed) % ELEMS(values)],
+                         n > 1 ? "," : "]");
+            }
+            operations = json_parse(&own, text.data, text.len, NULL);
+            assert_non_null(operations);
+            after_small = patch_json(&own, small, operations, &one);
+            after_large = patch_json(&own, large, operations, &other);
+            assert_false(arena_failed(&own));
+            assert_string_equal(err_is_set(&one) ? one.text : "",
+                                err_is_set(&other) ? other.text : "");
+            buf_release(&text);
+            if (!after_small)
+                continue;
+            applied++;
+            small = after_small;
+            large = after_large;
+        }
+        remove_fillers(large);
+        assert_true(json_equal(small, large));
+        arena_release(&own);
+    }
+    assert_true(applied > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +417,10 @@ int main(void)
         cmocka_unit_test_setup(too_little_memory_gives_nothing, reset),
         cmocka_unit_test_setup(strange_patches_do_no_harm, reset),
         cmocka_unit_test_setup(copies_do_not_grow_without_end, reset),
+        cmocka_unit_test_setup(members_of_a_large_object_are_not_searched, reset),
+        cmocka_unit_test_setup(one_operation_needs_little_memory, reset),
+        cmocka_unit_test_setup(steps_through_long_lists_are_bounded, reset),
+        cmocka_unit_test_setup(large_objects_are_patched_like_small_ones, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, reset);

@@ -310,6 +310,113 @@ static void too_little_memory_gives_nothing(void **state)
     }
 }
 
+/* {"data":{PREFIXkey-0:VALUE, ...}}, of a size with which quadratic work does not end in time. */
+static struct json *many_members(const char *prefix, const char *value, int from, int to)
+{
+    struct buf text = BUF_INIT(16u << 20);
+    struct json *v;
+
+    buf_adds(&text, "{\"data\":{");
+    for (int i = from; i < to; i++)
+        buf_addf(&text, "%s\"%skey-%06d\":%s", i > from ? "," : "", prefix, i, value);
+    buf_adds(&text, "}}");
+    v = json_parse(&arena, text.data, text.len, NULL);
+    buf_release(&text);
+    assert_non_null(v);
+    return v;
+}
+
+static void many_members_take_linear_time(void **state)
+{
+    auto_err err = ERR_INIT;
+    struct json *target, *nulls, *result, *data, *half;
+
+    (void)state;
+    arena.limit_bytes = 512u << 20; /* of many requests */
+    target = many_members("", "\"\"", 0, 400000);
+    nulls = many_members("", "null", 0, 400000);
+    result = patch_strategic(&arena, &kind_config_map, target, nulls, &err);
+    assert_int_equal(json_len(json_get(result, "data")), 0);
+    assert_int_equal(json_len(json_get(patch_strategic_members(&arena, nulls), "data")), 400000);
+    result = patch_strategic(&arena, &kind_config_map, target,
+                             many_members("$deleteFromPrimitiveList/", "[]", 0, 100000), &err);
+    assert_int_equal(json_len(json_get(result, "data")), 400000);
+
+    /* nulls behind others, as a client may also create them */
+    half = many_members("", "null", 200000, 400000);
+    result = patch_merge(&arena, many_members("", "\"\"", 0, 200000), json_new_object(&arena));
+    data = json_get_mut(result, "data");
+    while (json_first(json_get(half, "data"))) {
+        struct json *all = json_get_mut(half, "data"), *m = all->u.list.first;
+
+        all->u.list.first = m->next;
+        json_append(data, m);
+    }
+    assert_int_equal(
+        object_decode(&arena, &kind_config_map, result, FIELD_VALIDATION_STRICT, NULL, NULL, &err),
+        0);
+    assert_int_equal(json_len(json_get(result, "data")), 200000);
+}
+
+static void retained_keys_of_many_members(void **state)
+{
+    auto_err err = ERR_INIT;
+    struct json *target, *patch, *keys, *result;
+
+    (void)state;
+    arena.limit_bytes = 512u << 20;
+    target = many_members("", "\"\"", 0, 400000);
+    patch = many_members("", "\"\"", 0, 0);
+    keys = json_make_array(&arena, json_get_mut(patch, "data"), "$retainKeys");
+    for (int i = 0; i < 200000; i++)
+        json_append(keys, json_new_stringf(&arena, "key-%06d", 2 * i));
+    result = patch_strategic(&arena, &kind_config_map, target, patch, &err);
+    assert_int_equal(json_len(json_get(result, "data")), 200000);
+}
+
+/* Members dropped in the order of the object, then others in another: the table is built late. */
+static void members_are_found_after_many_were_dropped(void **state)
+{
+    auto_err err = ERR_INIT;
+    struct json *target, *patch, *data, *result;
+
+    (void)state;
+    arena.limit_bytes = 512u << 20;
+    target = many_members("", "\"\"", 0, 400000);
+    patch = many_members("", "null", 0, 200000);
+    data = json_get_mut(patch, "data");
+    for (int i = 399999; i >= 399000; i--) {
+        struct json *m = json_new_null(&arena);
+
+        m->key = arena_printf(&arena, "key-%06d", i);
+        m->key_len = (uint32_t)strlen(m->key);
+        json_append(data, m);
+    }
+    result = patch_strategic(&arena, &kind_config_map, target, patch, &err);
+    assert_int_equal(json_len(json_get(result, "data")), 199000);
+}
+
+static void merging_many_lists_is_bounded(void **state)
+{
+    auto_err err = ERR_INIT;
+    struct json *pod = json_new_object(&arena), *containers;
+
+    (void)state;
+    containers = json_make_array(&arena, json_make_object(&arena, pod, "spec"), "containers");
+    for (int i = 0; i < 4; i++) {
+        struct json *c = json_append(containers, json_new_object(&arena));
+        struct json *ports = json_make_array(&arena, c, "ports");
+
+        json_set_stringf(&arena, c, "name", "c%d", i);
+        for (int port = 1; port <= 7000; port++)
+            json_set_int(&arena, json_append(ports, json_new_object(&arena)), "containerPort",
+                         port);
+    }
+    assert_null(patch_strategic(&arena, &kind_pod, json_of("{}"), pod, &err));
+    assert_string_equal(err.text, "strategic merge patch, spec.containers[2].ports: the list is "
+                                  "too long to be merged");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +429,10 @@ int main(void)
         cmocka_unit_test_setup(merge_keys_are_published, reset),
         cmocka_unit_test_setup(strange_patches_do_no_harm, reset),
         cmocka_unit_test_setup(too_little_memory_gives_nothing, reset),
+        cmocka_unit_test_setup(many_members_take_linear_time, reset),
+        cmocka_unit_test_setup(retained_keys_of_many_members, reset),
+        cmocka_unit_test_setup(members_are_found_after_many_were_dropped, reset),
+        cmocka_unit_test_setup(merging_many_lists_is_bounded, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, reset);

@@ -188,6 +188,11 @@ static void pod_rules(void **state)
          "1 spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers"},
         {"{containers: [{name: a}], tolerations: [{operator: Exists, value: x}]}",
          "1 spec.tolerations[0].value: Invalid value: \"x\": value must be empty when"},
+        {"{containers: [{name: a}], readinessGates: [{conditionType: a.b/c}, "
+         "{conditionType: \"x\\e[2J\"}]}",
+         "1 spec.readinessGates[1].conditionType: Invalid value: "},
+        {"{containers: [{name: a}], schedulingGates: [{name: a/b/c}]}",
+         "1 spec.schedulingGates[0].name: Invalid value: \"a/b/c\": a qualified name must"},
         {"{containers: [{name: a}], affinity: {nodeAffinity: "
          "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: "
          "[{key: k, operator: Is}]}]}}}}",
@@ -303,36 +308,48 @@ static void only_a_few_fields_of_a_pod_may_change(void **state)
     }
 }
 
-/* As the server writes them, of the parts alone. */
-static void assert_same_row(const struct json *pod, const struct json *row,
-                            enum table_include include)
+/* Whole, or of a text's parts alone, as the server writes them. */
+static const struct json *row_of(const struct json *pod, const struct blob *text,
+                                 enum table_include include)
 {
-    struct buf text = BUF_INIT(1u << 20), out = BUF_INIT(1u << 20);
+    struct buf out = BUF_INIT(1u << 20);
+    const struct json *row;
+
+    table_write_row(&out, &arena, &kind_pod, pod, text, include, NOW_MS);
+    row = json_parse(&arena, out.data, out.len, NULL);
+    assert_non_null(row);
+    buf_release(&out);
+    return row;
+}
+
+static void assert_same_row(const struct json *pod, enum table_include include)
+{
+    struct buf text = BUF_INIT(1u << 20);
     const struct json *parts;
+    struct blob *blob;
 
     json_write(&text, pod);
+    blob = blob_from_buf(&text);
     parts = json_skim(&arena, text.data, text.len, kind_pod.row_parts, NULL);
     assert_non_null(parts);
-    table_write_row(&out, &arena, &kind_pod, parts, include, NOW_MS);
-    assert_true(json_equal(json_parse(&arena, out.data, out.len, NULL), row));
+    assert_true(json_equal(row_of(parts, blob, include), row_of(pod, NULL, include)));
+    blob_unref(blob);
     buf_release(&text);
-    buf_release(&out);
 }
 
 /* "READY STATUS RESTARTS" of a pod. */
 static const char *cells_of(const char *text)
 {
-    struct json *table = table_new(&arena, &kind_pod, false);
     struct json *pod = parse(text);
     const struct json *cells;
 
     if (!json_get(pod, "metadata"))
         json_set_string(&arena, json_make_object(&arena, pod, "metadata"), "name", "p");
-    table_add_row(&arena, table, &kind_pod, pod, TABLE_INCLUDE_NONE, NOW_MS);
-    table_add_row(&arena, table, &kind_pod, pod, TABLE_INCLUDE_METADATA, NOW_MS);
-    assert_same_row(pod, json_index(json_get(table, "rows"), 0), TABLE_INCLUDE_NONE);
-    assert_same_row(pod, json_index(json_get(table, "rows"), 1), TABLE_INCLUDE_METADATA);
-    cells = json_get(json_index(json_get(table, "rows"), 0), "cells");
+    json_set_string(&arena, json_make_object(&arena, json_get_mut(pod, "metadata"), "labels"), "a",
+                    "b");
+    assert_same_row(pod, TABLE_INCLUDE_NONE);
+    assert_same_row(pod, TABLE_INCLUDE_METADATA);
+    cells = json_get(row_of(pod, NULL, TABLE_INCLUDE_NONE), "cells");
     return arena_printf(&arena, "%s %s %s", table_cell_text(&arena, json_index(cells, 1)),
                         table_cell_text(&arena, json_index(cells, 2)),
                         table_cell_text(&arena, json_index(cells, 3)));
@@ -420,8 +437,7 @@ static void pod_columns_say_what_the_real_server_says(void **state)
 
 static void a_row_has_all_columns_and_the_metadata(void **state)
 {
-    struct json *table = table_new(&arena, &kind_pod, true);
-    const struct json *columns = json_get(table, "columnDefinitions"), *row;
+    const struct json *columns = table_columns(&arena, &kind_pod), *row;
     char names[200] = "";
 
     (void)state;
@@ -431,18 +447,24 @@ static void a_row_has_all_columns_and_the_metadata(void **state)
     }
     assert_string_equal(names, "Name Ready Status Restarts Age IP* Node* Nominated Node* Readiness "
                                "Gates* ");
-    table_add_row(&arena, table, &kind_pod,
-                  parse("{metadata: {name: p, creationTimestamp: \"2025-12-31T23:59:15Z\"}, spec: "
-                        "{nodeName: n1, readinessGates: [{conditionType: A}, {conditionType: B}]}, "
-                        "status: {podIP: 10.0.0.1, conditions: [{type: A, status: \"True\"}]}}"),
-                  TABLE_INCLUDE_METADATA, NOW_MS);
-    row = json_index(json_get(table, "rows"), 0);
+    row = row_of(parse("{metadata: {name: p, creationTimestamp: \"2025-12-31T23:59:15Z\"}, spec: "
+                       "{nodeName: n1, readinessGates: [{conditionType: A}, {conditionType: B}]}, "
+                       "status: {podIP: 10.0.0.1, conditions: [{type: A, status: \"True\"}]}}"),
+                 NULL, TABLE_INCLUDE_METADATA);
     assert_json(json_get(row, "cells"), "[\"p\",\"0/0\",\"\",\"0\",\"45s\",\"10.0.0.1\",\"n1\","
                                         "\"<none>\",\"1/2\"]");
     assert_json(
         json_get(row, "object"),
         "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{"
         "\"name\":\"p\",\"creationTimestamp\":\"2025-12-31T23:59:15Z\"}}");
+}
+
+static void cells_have_no_control_characters(void **state)
+{
+    const struct json *secret = parse("{metadata: {name: s}, type: \"x\\e[2J\\u202Ey\"}");
+
+    (void)state;
+    assert_json(table_cell(&arena, &kind_secret, "Type", secret, 0), "\"x[2Jy\"");
 }
 
 int main(void)
@@ -457,6 +479,7 @@ int main(void)
         cmocka_unit_test_setup(only_a_few_fields_of_a_pod_may_change, reset),
         cmocka_unit_test_setup(pod_columns_say_what_the_real_server_says, reset),
         cmocka_unit_test_setup(a_row_has_all_columns_and_the_metadata, reset),
+        cmocka_unit_test_setup(cells_have_no_control_characters, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, reset);

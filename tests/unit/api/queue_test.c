@@ -63,6 +63,8 @@ static void wrong_ones_are_refused_by_field(void **state)
         {&kind_pod, "nodeName: Not A Node!, containers: [{name: c, image: i}]",
          "spec.nodeName: Invalid value: \"Not A Node!\""},
         {&kind_pod_group, "priority: -1", "spec.priority: Invalid value: -1"},
+        {&kind_pod_group, "activeDeadlineSeconds: 0",
+         "spec.activeDeadlineSeconds: Invalid value: 0: must be greater than or equal to 1"},
         {&kind_pod_group, "minMember: 2, roles: [{name: a, minMember: 3}]",
          "spec.minMember: Invalid value: 2: must be at least the sum of roles[].minMember"},
     };

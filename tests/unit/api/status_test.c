@@ -73,7 +73,9 @@ static void other_answers_are_judged_by_their_code(void **state)
         enum err_reason reason;
         const char *text;
     } cases[] = {
-        {404, "404 page not found", ERR_NOT_FOUND, "the server answered 404: 404 page not found"},
+        {404, "404 page not found", ERR_NOT_FOUND,
+         "the server does not have what was asked for (404); a cluster has it once muster is "
+         "installed: muster manifests | kubectl apply -f -"},
         {409, "{\"kind\":\"Status\",\"reason\":\"AlreadyExists\",\"message\":\"m\"}",
          ERR_ALREADY_EXISTS, "m"},
         {409, "{\"kind\":\"Status\",\"reason\":\"Conflict\",\"message\":\"m\"}", ERR_CONFLICT, "m"},

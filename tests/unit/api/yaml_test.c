@@ -152,14 +152,18 @@ static void malformed_text_is_refused_with_line_and_column(void **state)
         unsigned line;
     } cases[] = {
         {"a: 1\nb: [1, 2\nc: 3\n", "YAML, line 3, column", 3},
-        {"a:\n\t- b\n", "YAML, line 2, column 1: found character that cannot start any token", 2},
-        {"a: 1\n b: 2\n", "YAML, line 2, column 3: mapping values are not allowed", 2},
-        {"a: \"x\n",
-         "YAML, line 2, column 1: found unexpected end of stream (while scanning a "
-         "quoted scalar that began on line 1)",
+        {"a:\n\t- b\n", "YAML, line 2, column 1: YAML is indented with spaces, not with a tab", 2},
+        {"a: 1\n b: 2\n", "YAML, line 2, column 3: unexpected \":\"", 2},
+        {"a: \"x\n", "YAML, line 2, column 1: the quoted text that began on line 1 is not closed",
          2},
-        {"a: *nothing\n", "YAML, line 1, column 4: unknown anchor", 1},
-        {"a: &a\n  b: *a\n", "YAML, line 2, column 6: unknown anchor", 2},
+        {"a: *nothing\n",
+         "YAML, line 1, column 4: no value before this is marked &nothing; text that starts with * "
+         "must be in quotes",
+         1},
+        {"a: &a\n  b: *a\n",
+         "YAML, line 2, column 6: no value before this is marked &a; text that starts with * must "
+         "be in quotes",
+         2},
         {"a: .inf\n", "YAML, line 1, column 4: a number may not be infinite or NaN", 1},
         {"a: -.NaN\nb: .nan\n", "YAML, line 2", 2},
         {"? [a, b]\n: 1\n", "YAML, line 1, column 3: a key must be a string", 1},

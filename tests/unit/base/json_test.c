@@ -537,6 +537,23 @@ static void skimming_finds_the_wanted_members_alone(void **state)
     assert_skimmed("{\"list\":7,\"deep\":\"x\",\"a\":[]}", "{\"list\":7,\"deep\":\"x\",\"a\":[]}");
 }
 
+static void a_members_text_is_found_where_it_stands(void **state)
+{
+    static const char text[] = "{\"x\":{\"m\":1}, \"m\" : {\"m\":[2]} ,\"n\":\"last\"}";
+    size_t len;
+
+    (void)state;
+    assert_ptr_equal(json_member_text(text, strlen(text), "m", &len), strstr(text, "{\"m\":[2]}"));
+    assert_int_equal(len, strlen("{\"m\":[2]} "));
+    assert_ptr_equal(json_member_text(text, strlen(text), "n", &len), strstr(text, "\"last\""));
+    assert_int_equal(len, strlen("\"last\""));
+    assert_null(json_member_text(text, strlen(text), "o", &len));
+    assert_null(json_member_text("[]", 2, "m", &len));
+    assert_null(json_member_text("{}", 2, "m", &len));
+    for (size_t cut = 0; cut < 14; cut++)
+        assert_null(json_member_text(text, cut, "m", &len));
+}
+
 static void every_cut_is_refused_when_skimming(void **state)
 {
     static const char text[] = "{\"x\":[{\"y\":\"\\\\\"}],\"a\":{\"b\":1},\"list\":[{\"b\":2}]}";
@@ -611,6 +628,51 @@ static void skimming_agrees_with_parsing(void **state)
     }
 }
 
+static void close_one(struct buf *text, char bracket)
+{
+    buf_addf(text, "%s%c,", bracket == '}' ? "\"z\":2" : "3", bracket);
+}
+
+/* Brackets, quotes and escapes at every place of a long value that is skipped. */
+static void long_values_are_skipped_whatever_they_hold(void **state)
+{
+    static const char *const pieces[] = {
+        "{\"k\":[],", "[1,",       "\"]}\",",
+        "\"\\\"{\",", "\"\\\\\",", "\n",
+        "\"\",",      "1,",        "\"a\xc3\xa9longer text, of letters\","};
+    struct buf text = BUF_INIT(4096);
+
+    (void)state;
+    for (unsigned i = 0; i < 20000; i++) {
+        char closing[16];
+        size_t depth = 0, wanted;
+
+        seed = i;
+        wanted = pick(300);
+        arena_reset(&arena);
+        buf_clear(&text);
+        buf_adds(&text, "{\"x\":[");
+        while (text.len < wanted) {
+            size_t which = pick(ELEMS(pieces));
+
+            if (which > 1 || depth < sizeof(closing))
+                buf_adds(&text, pieces[which]);
+            if (which < 2 && depth < sizeof(closing))
+                closing[depth++] = which ? ']' : '}';
+            else if (depth && pick(4) == 0)
+                close_one(&text, closing[--depth]);
+        }
+        while (depth)
+            close_one(&text, closing[--depth]);
+        buf_adds(&text, "4],\"a\":\"found\"}");
+        assert_false(text.failed);
+        assert_skimmed(text.data, "{\"a\":\"found\"}");
+        for (size_t len = text.len - pick(40); len < text.len; len++)
+            assert_null(json_skim(&arena, text.data, len, skimmed_parts, NULL));
+    }
+    buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -635,9 +697,11 @@ int main(void)
         cmocka_unit_test_setup(every_byte_is_itself_wherever_it_stands, reset),
         cmocka_unit_test_setup(pretty_output_is_indented_by_two, reset),
         cmocka_unit_test_setup(skimming_finds_the_wanted_members_alone, reset),
+        cmocka_unit_test_setup(a_members_text_is_found_where_it_stands, reset),
         cmocka_unit_test_setup(every_cut_is_refused_when_skimming, reset),
         cmocka_unit_test_setup(a_list_is_skimmed_item_by_item, reset),
         cmocka_unit_test_setup(skimming_agrees_with_parsing, reset),
+        cmocka_unit_test_setup(long_values_are_skipped_whatever_they_hold, reset),
         cmocka_unit_test_setup(random_bytes_parse_or_fail_and_what_parses_is_stable, reset),
     };
 

@@ -59,10 +59,26 @@ static void a_file_that_is_full_makes_room_for_another(void **state)
     assert_non_null(strstr(text, " W line 999\n"));
 }
 
+static void a_line_has_no_control_characters(void **state)
+{
+    char text[256] = "";
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    log_copy_to(ends[1]);
+    log_warn("a\x1b[2J\nb\xc2\x9b\x32J\xe2\x80\xaej\xe2\x81\xa6k\x9bl \xc3\xa9 %s", "\xe2\x80");
+    log_copy_to(-1);
+    (void)!read(ends[0], text, sizeof(text) - 1);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    assert_non_null(strstr(text, " W a [2J b  2J   j   k l \xc3\xa9   \n"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_that_is_full_makes_room_for_another)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_file_that_is_full_makes_room_for_another),
+                                       cmocka_unit_test(a_line_has_no_control_characters)};
 
     return cmocka_run_group_tests_name("base/log", tests, NULL, NULL);
 }

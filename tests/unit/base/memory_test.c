@@ -249,10 +249,55 @@ static void a_shortage_of_memory_is_noted(void **state)
     assert_int_equal(memory_shortages(), before + 2);
 }
 
+/* How many intervals until the next recovery, when memory is always short. */
+static unsigned recovered_after(struct recovery *r)
+{
+    unsigned n = 1;
+
+    memory_ran_out();
+    while (!recovery_is_due(r))
+        n++;
+    recovery_done(r);
+    return n;
+}
+
+static void recoveries_from_a_lasting_shortage_become_rare(void **state)
+{
+    struct recovery r = {0};
+
+    (void)state;
+    assert_int_equal(recovered_after(&r), 1);
+    assert_int_equal(recovered_after(&r), 2);
+    assert_int_equal(recovered_after(&r), 4);
+    for (int i = 0; i < 20; i++)
+        (void)recovered_after(&r);
+    assert_int_equal(recovered_after(&r), 64);
+    for (int i = 0; i < 64; i++)
+        assert_false(recovery_is_due(&r));
+    assert_int_equal(recovered_after(&r), 1); /* it was over */
+}
+
+/* The restart itself may be short of memory. */
+static void a_shortage_during_a_recovery_leads_to_another(void **state)
+{
+    struct recovery r = {0};
+
+    (void)state;
+    memory_ran_out();
+    assert_true(recovery_is_due(&r));
+    assert_true(recovery_is_due(&r)); /* it did not succeed */
+    memory_ran_out();
+    recovery_done(&r);
+    assert_false(recovery_is_due(&r));
+    assert_true(recovery_is_due(&r));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shortage_of_memory_is_noted),
+        cmocka_unit_test(recoveries_from_a_lasting_shortage_become_rare),
+        cmocka_unit_test(a_shortage_during_a_recovery_leads_to_another),
         cmocka_unit_test(an_arena_gives_zeroed_aligned_memory),
         cmocka_unit_test(an_arena_fails_at_its_limit_and_stays_failed),
         cmocka_unit_test(an_absurd_size_is_refused),

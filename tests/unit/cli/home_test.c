@@ -277,7 +277,9 @@ static void carets_point_at_the_value(void **state)
         {"  - type: worker", "spec.replicaSpecs[0].type", 11, 6},
         {"  replicaSpecs:", "spec.replicaSpecs", 3, 12},
         {"  \"replicas\": -1,", "spec.replicaSpecs[0].replicas", 15, 2},
-        {"  labels: {a: b c, d: e}", "metadata.labels[d]", 11, 14},
+        {"  labels: {a: b c, d: e}", "metadata.labels[d]", 23, 1},
+        {"  labels: {a: b c, d: e}", "metadata.labels", 11, 14},
+        {"    example.com/team: 5", "metadata.labels[example.com/team]", 23, 1},
         {"  - type: worker", "spec.replicaSpecs[0].template", 5, 12},
         {"name: x", "metadata.name", 7, 1},
     };

@@ -86,10 +86,10 @@ static void values_are_checked(void **state)
     static const struct {
         const char *word, *value, *text;
     } cases[] = {
-        {"--tail", "x", "--tail wants a whole number, not 'x'"},
-        {"--tail", "-1", "--tail wants a whole number, not '-1'"},
+        {"--tail", "x", "--tail takes a whole number, not 'x'"},
+        {"--tail", "-1", "--tail takes a whole number, not '-1'"},
         {"--tail", "99999999999999999999",
-         "--tail wants a whole number, not '99999999999999999999'"},
+         "--tail takes a whole number, not '99999999999999999999'"},
         {"-o", "yml", "--output cannot be 'yml'"},
         {"--name", "", "--name wants a value: NAME"},
     };

@@ -185,13 +185,13 @@ static void test_wrong_values_name_their_option(void **state)
         {.word = "\xff\xfe", .error = "argument 1 of the command is not UTF-8 at byte 0xff"},
         {.env = "A=b\xff", .error = "--env A is not UTF-8 at byte 0xff"},
         {.volume = "/a\xff:/b", .error = "--volume is not UTF-8 at byte 0xff"},
-        {.env = "=x", .error = "--env wants KEY=VALUE, not '=x'"},
+        {.env = "=x", .error = "--env takes KEY=VALUE, not '=x'"},
         {.env = "MUSTER_NO_SUCH", .error = "--env MUSTER_NO_SUCH: there is no such variable here"},
-        {.volume = "data", .error = "--volume wants NAME:PATH or /DIR:PATH, not 'data'"},
-        {.volume = "data:rel", .error = "--volume wants NAME:PATH"},
-        {.volume = "data:/x:rw", .error = "--volume wants NAME:PATH"},
-        {.volume = ":/x", .error = "--volume wants NAME:PATH"},
-        {.label = "x", .error = "--label wants KEY=VALUE, not 'x'"},
+        {.volume = "data", .error = "--volume takes NAME:PATH or /DIR:PATH, not 'data'"},
+        {.volume = "data:rel", .error = "--volume takes NAME:PATH"},
+        {.volume = "data:/x:rw", .error = "--volume takes NAME:PATH"},
+        {.volume = ":/x", .error = "--volume takes NAME:PATH"},
+        {.label = "x", .error = "--label takes KEY=VALUE, not 'x'"},
     };
 
     (void)state;

@@ -55,8 +55,8 @@ static void test_every_combination_once(void **state)
 static void test_what_is_wrong(void **state)
 {
     static const char *const cases[][3] = {
-        {"lr", NULL, "--set wants NAME=VALUE,VALUE,..., not 'lr'"},
-        {"lr=", NULL, "--set wants NAME=VALUE,VALUE,..., not 'lr='"},
+        {"lr", NULL, "--set takes NAME=VALUE,VALUE,..., not 'lr'"},
+        {"lr=", NULL, "--set takes NAME=VALUE,VALUE,..., not 'lr='"},
         {"lr=1,1", NULL, "--set lr: '1' is given twice"},
         {"lr=1", "lr=2", "--set lr is given twice"},
         {"seed=1", NULL, "--set seed: the command has no {seed}"},

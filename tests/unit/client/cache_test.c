@@ -569,7 +569,7 @@ static bool see_whole(void *arg, const struct json *pod)
     return true;
 }
 
-/* Of three one stays ready; whoever asks, however, sees them all and whole. */
+/* One of three stays parsed; readers still see all of them, complete. */
 static void objects_that_are_not_ready_are_read_all_the_same(void **state)
 {
     struct fixture f;

@@ -152,6 +152,9 @@ static void mistakes_are_told_with_file_and_line(void **state)
         {HEAD CONTEXT "clusters:\n- name: k\n  cluster: {server: 'h:80'}\n"
                       "users:\n- name: u\n  user: {}\n",
          "/etc/kube/config:13: server must begin with http:// or https://"},
+        {HEAD CONTEXT "clusters:\n- name: k\n  cluster: {server: 'https://'}\n"
+                      "users:\n- name: u\n  user: {}\n",
+         "/etc/kube/config:13: server names no host"},
         {HEAD CONTEXT CLUSTER "users:\n- name: u\n  user:\n    exec: {command: gke}\n",
          "/etc/kube/config:17: exec.apiVersion must be client.authentication.k8s.io/v1 or v1beta1"},
         {HEAD CONTEXT CLUSTER "users:\n- name: u\n  user:\n    exec: {apiVersion: "

@@ -183,7 +183,8 @@ static void name_held_by_another_is_looked_at_again(void **state)
     plan_create(&f->plan, &kind_pod, pod(f, "b", "o"));
     apply(f);
     assert_int_equal(f->outcome, APPLY_AGAIN);
-    assert_string_equal(f->why, "create Pod d/a: There is a Pod a already, which is not its own.");
+    assert_string_equal(f->why,
+                        "create Pod d/a: Pod a already exists and belongs to another object.");
     assert_null(stored(f, "b"));
     assert_true(object_is_controlled_by(stored(f, "a"), "someone-else"));
 }

@@ -157,16 +157,20 @@ static void grandchildren_go_too(void **state)
     assert_false(exists(f, "a") || exists(f, "b"));
 }
 
+/* The other is no longer referred to. */
 static void one_owner_left_is_enough(void **state)
 {
     struct fixture *f = *state;
+    const struct json *a;
 
     make(f, "services", "d", "o", "uo", "");
     make(f, "services", "d", "p", "up", "");
     make(f, "configmaps", "d", "a", "ua", OWNER("o", "uo") "," OWNER("p", "up"));
     start(f);
     delete_owner(f, "Background");
-    assert_true(exists(f, "a"));
+    a = fake_api_get(&f->api, &f->arena, &kind_config_map, "d", "a");
+    assert_non_null(a);
+    assert_int_equal(json_len(json_at(a, "metadata", "ownerReferences")), 1);
     assert_int_equal(fake_api_do(&f->api, "DELETE", "/api/v1/namespaces/d/services/p", NULL), 200);
     fake_clock_settle(&f->clock);
     assert_false(exists(f, "a"));

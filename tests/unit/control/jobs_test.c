@@ -538,6 +538,30 @@ static void port_of_a_deleted_job_is_kept_while_its_pods_run(void **state)
     assert_int_equal(fake_api_count(&w->api, &kind_lease), 0);
 }
 
+/* It creates no pods any more, and may stay so for ever. */
+static void a_deleted_job_with_a_finalizer_keeps_its_group_while_its_pods_run(void **state)
+{
+    struct world *w = *state;
+    const char *first, *second;
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "a", 2, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    assert_int_equal(fake_api_do(&w->api, "PATCH", JOBS_PATH "/a",
+                                 "{\"metadata\":{\"finalizers\":[\"a.b/c\"]}}"),
+                     200);
+    assert_int_equal(fake_api_do(&w->api, "DELETE", JOBS_PATH "/a", NULL), 200);
+    first = object_name(world_pod(w, 0));
+    second = object_name(world_pod(w, 1));
+    fake_api_pod_gone(&w->api, "d", first);
+    fake_clock_advance(&w->clock, 10000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod_group), 1);
+    fake_api_pod_gone(&w->api, "d", second);
+    fake_clock_advance(&w->clock, 10000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod_group), 0);
+    assert_non_null(world_job(w, "a"));
+}
+
 static void port_of_a_job_deleted_while_nobody_looked(void **state)
 {
     struct world *w = *state;
@@ -717,6 +741,7 @@ int main(void)
         WORLD_TEST(own_network_needs_no_lease),
         WORLD_TEST(two_jobs_have_two_ports_and_give_them_back),
         WORLD_TEST(port_of_a_deleted_job_is_kept_while_its_pods_run),
+        WORLD_TEST(a_deleted_job_with_a_finalizer_keeps_its_group_while_its_pods_run),
         WORLD_TEST(port_of_a_job_deleted_while_nobody_looked),
         WORLD_TEST(deadline_is_kept_without_any_event),
         WORLD_TEST(deadline_is_kept_after_a_clock_was_set_back_and_right_again),

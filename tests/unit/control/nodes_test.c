@@ -204,7 +204,7 @@ static void pods_of_a_deleted_node_are_replaced_too(void **state)
     assert_string_equal(node_of(w, 1), "n2");
 }
 
-/* Bound by hand, or by somebody who knew the node once. */
+/* Bound by hand, or by a client that remembers the node. */
 static void bind_to_nowhere(struct world *w, size_t n)
 {
     const char *path = arena_printf(&w->arena, "/api/v1/namespaces/d/pods/%s",
@@ -275,6 +275,36 @@ static void a_node_that_comes_in_time_keeps_its_pods(void **state)
     assert_string_equal(node_of(w, 0), "nowhere");
 }
 
+/* A watch can be silent for minutes without being broken. */
+static void a_node_we_did_not_hear_of_keeps_its_pods(void **state)
+{
+    struct world *w = *state;
+
+    start_nowhere(w);
+    w->api.held_kind = &kind_node;
+    world_add_node(w, "nowhere", 2);
+    report(w, "nowhere");
+    delete_pod(w, object_name(world_pod(w, 1)));
+    fake_clock_advance(&w->clock, NODE_ABSENT_AFTER_MS);
+    fake_clock_advance(&w->clock, NODE_ABSENT_AFTER_MS);
+    assert_true(object_is_deleting(world_pod(w, 1)));
+    assert_string_equal(node_of(w, 0), "nowhere");
+}
+
+static void a_node_whose_leases_do_not_arrive_is_ready(void **state)
+{
+    struct world *w = *state;
+
+    start(w);
+    renew(w, "n1");
+    w->api.held_kind = &kind_lease;
+    for (int i = 0; i < 12; i++) {
+        fake_clock_advance(&w->clock, 10000);
+        renew(w, "n1");
+    }
+    assert_string_equal(ready(w, "n1"), "True");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +318,8 @@ int main(void)
         WORLD_TEST(a_pod_that_should_stop_does_not_hang_on_a_node_that_is_not_there),
         WORLD_TEST(pods_of_a_node_that_was_never_there_are_given_up),
         WORLD_TEST(a_node_that_comes_in_time_keeps_its_pods),
+        WORLD_TEST(a_node_we_did_not_hear_of_keeps_its_pods),
+        WORLD_TEST(a_node_whose_leases_do_not_arrive_is_ready),
     };
 
     return cmocka_run_group_tests_name("control nodes", tests, NULL, NULL);

@@ -351,6 +351,12 @@ static void a_gang_has_a_group_before_its_pods(void **state)
     assert_int_equal(json_int(json_at(group, "spec", "minMember"), 0), 2);
     assert_string_equal(object_label(waiting(&w, -1), LABEL_GROUP_NAME), object_name(group));
     assert_string_equal(object_annotation(waiting(&w, -1), ANNOTATION_GANG_SIZE), "2");
+    set_spec(&w, "{'suspend':true}");
+    group = world_now(&w, WORLD_GROUPS)->items[0];
+    assert_int_equal(json_int(json_at(group, "spec", "members"), -1), 0);
+    assert_int_equal(json_int(json_at(group, "spec", "minMember"), 0), 2);
+    world_stop_deleted(&w);
+    set_spec(&w, "{'suspend':false}");
     one_exits(&w, -1, 0);
     group = world_now(&w, WORLD_GROUPS)->items[0];
     assert_int_equal(json_int(json_at(group, "spec", "members"), 0), 1);

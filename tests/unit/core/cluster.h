@@ -285,17 +285,16 @@ static inline void set_spec(struct cluster *c, enum cluster_set set, const char 
 
 static inline void cluster_bind(struct cluster *c, const struct plan_step *step)
 {
-    const char *gpus = json_string(
-        json_at(step->object, "metadata", "annotations", ANNOTATION_GPUS), NULL);
+    const struct json *notes = json_at(step->object, "metadata", "annotations");
     struct json *pod = cluster_edit(c, PODS, step->name);
     struct arena *a = &c->arena;
 
     assert_string_equal(step->uid, object_uid(pod));
     json_set_string(a, json_make_object(a, pod, "spec"), "nodeName",
                     json_string(json_at(step->object, "target", "name"), ""));
-    if (gpus)
-        json_set_string(a, json_make_object(a, json_make_object(a, pod, "metadata"), "annotations"),
-                        ANNOTATION_GPUS, gpus);
+    json_each (note, notes)
+        json_set(a, json_make_object(a, json_make_object(a, pod, "metadata"), "annotations"),
+                 note->key, json_clone(a, note));
 }
 
 static inline void cluster_patch(struct cluster *c, const struct plan_step *step)

@@ -77,10 +77,11 @@ static void look(struct scene *s, const char *spec, const char *status, const ch
     s->plan = (struct plan){0};
     text = arena_printf(&s->arena,
                         "{'metadata':{'name':'c','namespace':'ns','uid':'u','resourceVersion':'1',"
-                        "'creationTimestamp':'" CREATED "'},'spec':{'schedule':'*/5 * * * *',%s"
+                        "'creationTimestamp':'" CREATED "'},'spec':{%s%s"
                         "'jobTemplate':{'metadata':{'labels':{'a':'b'}},'spec':{'x':1}}},"
                         "'status':{%s}}",
-                        spec, status);
+                        strstr(spec, "'schedule'") ? "" : "'schedule':'*/5 * * * *',", spec,
+                        status);
     s->snapshot.job = parse(&s->arena, text);
     s->snapshot.jobs = s->jobs;
     assert_int_equal(time_parse(now, &s->snapshot.now_ms), 0);
@@ -126,6 +127,19 @@ static void a_refused_job_is_said_and_asked_for_again_later(void **state)
     assert_int_equal(s.plan.wake_at_ms, s.snapshot.refused_until_ms);
     look(&s, "", "", "2026-11-17T10:06:00Z");
     assert_non_null(find(&s, PLAN_CREATE, NULL));
+    arena_release(&s.arena);
+}
+
+static void a_schedule_that_never_comes_is_said(void **state)
+{
+    struct scene s = {.arena = ARENA_INIT(WORLD_LIMIT_BYTES)};
+    const struct plan_step *event;
+
+    (void)state;
+    look(&s, "'schedule':'59 23 31 2 *',", "", "2026-11-17T10:05:30Z");
+    event = find(&s, PLAN_EVENT, NULL);
+    assert_string_equal(json_get_string(event->object, "reason", ""), "InvalidSchedule");
+    assert_int_equal(s.plan.wake_at_ms, 0);
     arena_release(&s.arena);
 }
 
@@ -208,6 +222,7 @@ int main(void)
         cmocka_unit_test(schedules_name_times),
         cmocka_unit_test(what_is_no_schedule_is_said),
         cmocka_unit_test(a_refused_job_is_said_and_asked_for_again_later),
+        cmocka_unit_test(a_schedule_that_never_comes_is_said),
         cmocka_unit_test(a_time_makes_one_job_named_after_it),
         cmocka_unit_test(the_policy_says_what_happens_while_the_last_runs),
         cmocka_unit_test(only_the_last_ones_are_kept),

@@ -200,13 +200,16 @@ static void a_launcher_of_ones_own_is_filled_up(void **state)
     (void)state;
     world_init(&w);
     world_submit_text(
-        &w,
-        "{'apiVersion':'batch.tensorstack.dev/v1beta1','kind':'MPIJob','metadata':{'name':"
-        "'mnist','namespace':'ns','uid':'" UID "'},'spec':{" CONFIG ",'replicaSpecs':[{'type':"
-        "'launcher','template':{'metadata':{'labels':{'team':'b'}},'spec':{"
-        "'serviceAccountName':'own','containers':[{'name':'aside'},{'name':'launcher',"
-        "'command':['x'],'resources':{'limits':{'cpu':'1'}}}]}}},{'type':'worker'," WORKER "}]}}");
+        &w, "{'apiVersion':'batch.tensorstack.dev/v1beta1','kind':'MPIJob','metadata':{'name':"
+            "'mnist','namespace':'ns','uid':'" UID "'},'spec':{" CONFIG ",'replicaSpecs':[{'type':"
+            "'launcher','template':{'metadata':{'labels':{'team':'b'}},'spec':{"
+            "'serviceAccountName':'own','containers':[{'name':'aside'},{'name':'launcher',"
+            "'command':['x'],'resources':{'limits':{'cpu':'1'}}}]}}},{'type':'worker',"
+            "'template':{'spec':{'runtimeClassName':'image','containers':[{'name':'worker',"
+            "'image':'horovod','workingDir':'/data'}]}}}]}}");
     world_settle(&w);
+    assert_string_equal(json_string(json_at(launcher_pod(&w), "spec", "runtimeClassName"), "none"),
+                        "image");
     c = json_index(json_at(launcher_pod(&w), "spec", "containers"), 1);
     assert_string_equal(json_get_string(c, "image", ""), "horovod");
     assert_string_equal(json_get_string(c, "workingDir", ""), "/data");

@@ -88,8 +88,9 @@ static void exit_codes_have_words(void **state)
     assert_string_equal(exit_words(137, "", false), "killed, SIGKILL: likely out of memory");
     assert_string_equal(exit_words(137, "Error", true), "killed, SIGKILL");
     assert_string_equal(exit_words(137, "OOMKilled", true),
-                        "killed, SIGKILL: out of memory, says the kernel");
-    assert_string_equal(exit_words(1, "OOMKilled", false), "out of memory, says the kernel");
+                        "killed, SIGKILL: out of memory, according to the kernel");
+    assert_string_equal(exit_words(1, "OOMKilled", false),
+                        "out of memory, according to the kernel");
     assert_string_equal(exit_words(139, "Error", true), "segmentation fault, SIGSEGV");
     assert_string_equal(exit_words(134, "", false), "aborted, SIGABRT");
     assert_string_equal(exit_words(127, "", false), "command not found");

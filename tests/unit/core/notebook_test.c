@@ -79,11 +79,41 @@ static void it_has_two_ports_one_after_the_other(void **state)
     arena_release(&l.arena);
 }
 
+/* Also when its PodGroup is gone. */
+static void one_that_ran_too_long_says_so(void **state)
+{
+    static const char *const why = "It is suspended: it ran too long; setting spec.suspend to "
+                                   "false starts it again.";
+    struct look l = {.arena = ARENA_INIT(1 << 20)};
+    const struct json *group = parse(
+        &l.arena, "{'metadata':{'name':'nb-x'},'status':{'conditions':[{'type':"
+                  "'MaxDurationExceeded','status':'True','message':'it ran too long'}]}}");
+    struct json *notebook = parse(&l.arena, NOTEBOOK(""));
+    const struct json *status;
+
+    (void)state;
+    json_set_bool(&l.arena, json_make_object(&l.arena, notebook, "spec"), "suspend", true);
+    for (int gone = 0; gone < 2; gone++) {
+        struct job_snapshot s = {
+            .job = notebook, .group = gone ? NULL : group, .now_ms = INT64_C(1800000000000)};
+
+        plan_init(&l.plan, &l.arena);
+        app_reconcile(&app_kind_notebook, &s, &l.plan);
+        status = json_get(step_of(&l, PLAN_UPDATE_STATUS, &kind_notebook), "status");
+        status = status ? status : json_get(notebook, "status"); /* nothing changed */
+        assert_string_equal(json_get_string(status, "reason", ""), "MaxDurationExceeded");
+        assert_string_equal(json_get_string(status, "message", ""), why);
+        json_set(&l.arena, notebook, "status", json_clone(&l.arena, status));
+    }
+    arena_release(&l.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_a_cluster_it_is_said_that_there_is_no_ssh),
         cmocka_unit_test(it_has_two_ports_one_after_the_other),
+        cmocka_unit_test(one_that_ran_too_long_says_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1170,7 +1170,7 @@ static void a_silent_node_is_said(void **state)
     assert_string_equal(world_phase(&w), "Unknown");
     assert_string_equal(json_get_string(world_status(&w), "reason", ""), "NodeLost");
     assert_string_equal(json_get_string(world_status(&w), "message", ""),
-                        "nothing is known of mnist-40c14-worker-0: its node does not answer");
+                        "the state of mnist-40c14-worker-0 is unknown: its node does not answer");
     world_release(&w);
 }
 
@@ -1638,6 +1638,37 @@ static void a_preempted_job_says_its_place_in_line(void **state)
     world_release(&w);
 }
 
+static void the_reason_of_a_job_is_its_groups(void **state)
+{
+    const struct json *group, *pod;
+    struct json *o, *status;
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 1, "Never", "");
+    world_settle(&w);
+    group = world_now(&w, WORLD_GROUPS)->items[0];
+    o = world_edit(&w, group);
+    status = json_make_object(&w.arena, o, "status");
+    json_set_string(&w.arena, status, "reason", "QuotaForbids");
+    json_set_string(&w.arena, status, "message", "can never fit: asks 3 CPU");
+    world_change(&w, WORLD_GROUPS, group, o);
+    pod = world_pod(&w, "worker", 0);
+    o = world_edit(&w, pod);
+    json_set(&w.arena, o, "status",
+             parse(&w.arena, "{'phase':'Pending','conditions':[{'type':'PodScheduled','status':"
+                             "'False','reason':'Unschedulable','message':'can never fit: asks 3 "
+                             "CPU'}]}"));
+    world_change(&w, WORLD_PODS, pod, o);
+    world_settle(&w);
+    status = json_get_mut(world_edit(&w, world_job(&w)), "status");
+    assert_string_equal(json_get_string(status, "reason", ""), "QuotaForbids");
+    assert_string_equal(json_get_string(status, "message", ""), "can never fit: asks 3 CPU");
+    assert_string_equal(json_get_string(status, "queue", ""), DEFAULT_QUEUE);
+    world_release(&w);
+}
+
 static void a_paused_job_does_not_follow_the_ports_of_others(void **state)
 {
     struct plan plan;
@@ -1850,7 +1881,7 @@ static void the_failure_of_a_predecessor_comes_too_late(void **state)
 
     (void)state;
     start(&w, 2, "OnFailure", "");
-    /* it fails, but is deleted by hand before anybody looks; its successor succeeds */
+    /* it fails, but is deleted by hand before it is seen; its successor succeeds */
     world_pod_exits(&w, world_name(&w, "worker", 1), 1);
     failed = w.past_len[WORLD_PODS] - 1;
     world_remove(&w, WORLD_PODS, world_name(&w, "worker", 1));
@@ -2053,6 +2084,7 @@ static void a_group_wants_those_whose_part_is_not_done(void **state)
     world_edit_spec(&w, "runMode", PAUSE("true"));
     world_settle(&w);
     assert_int_equal(group_int(&w, "members"), 0);
+    assert_int_equal(group_int(&w, "minMember"), 3); /* what it starts with when resumed */
     world_stop_deleted(&w);
     world_edit_spec(&w, "runMode", PAUSE("false"));
     world_settle(&w);
@@ -2238,6 +2270,7 @@ int main(void)
         cmocka_unit_test(the_deadline_stops_while_preempted),
         cmocka_unit_test(a_preempted_job_says_at_once_who_takes_its_room),
         cmocka_unit_test(a_preempted_job_says_its_place_in_line),
+        cmocka_unit_test(the_reason_of_a_job_is_its_groups),
         cmocka_unit_test(a_paused_job_does_not_follow_the_ports_of_others),
         cmocka_unit_test(scaling_touches_no_survivor),
         cmocka_unit_test(a_replica_taken_back_has_a_newer_attempt_than_its_old_pod),

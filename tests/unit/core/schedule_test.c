@@ -1059,7 +1059,7 @@ static void expect_counts(struct cluster *c, const char *queue, int running, int
     assert_int_equal(json_get_int(groups, "waiting", -1), waiting);
 }
 
-/* As the groups' own statuses say it: whoever adds those up finds the same. */
+/* It equals the sum of the groups' own statuses. */
 static void queues_count_groups_by_their_phases(void **state)
 {
     struct cluster c;
@@ -1466,7 +1466,7 @@ static void room_that_is_made_for_a_group_is_its_own(void **state)
     cluster_remove(&c, PODS, "victim-0");
     assert_int_equal(settle(&c), 0);
     assert_string_equal(told(&c, "taker-0"), "waiting for 1 pod of job \"victim\" to stop");
-    ledger_free(c.ledger); /* whoever schedules now reads it in the status */
+    ledger_free(c.ledger); /* the next scheduler reads it in the status */
     c.ledger = cluster_ledger(&c);
     cluster_remove(&c, PODS, "victim-1");
     assert_int_equal(settle(&c), 1);
@@ -1514,7 +1514,8 @@ static void as_few_as_are_needed_go(void **state)
 }
 
 /* What is free where it waits belongs to who goes before it. */
-static void who_waits_behind_a_claim_is_told_which_pods_stop(void **state)
+/* When they have stopped the victim claims what the taker leaves. */
+static void who_waits_behind_the_victim_does_not_wait_for_its_pods(void **state)
 {
     struct cluster c;
 
@@ -1528,9 +1529,13 @@ static void who_waits_behind_a_claim_is_told_which_pods_stop(void **state)
     add_job(&c, "taker", "high", 5, 1, 2, "");
     add_job(&c, "small", "default", 1, 1, 2, "");
     assert_int_equal(settle(&c), 0);
-    assert_string_equal(message_of(&c, "small"),
-                        "waiting for 1 pod of job \"victim\" to stop; number 3 in line");
     assert_int_equal(place_of(&c, "victim"), 2);
+    assert_string_equal(message_of(&c, "small"),
+                        "waiting for its turn: number 3 in line behind job \"taker\"");
+    cluster_remove(&c, PODS, "victim-0");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(message_of(&c, "small"),
+                        "waiting for its turn: number 2 in line behind job \"victim\"");
     cluster_release(&c);
 }
 
@@ -1552,12 +1557,14 @@ static void which_pods_stop_is_told_anew_however_far_behind(void **state)
     for (int i = 0; i < 20; i++)
         add_job(&c, arena_printf(&c.arena, "q%d", i), "full", 18, 1, 1, "");
     add_job(&c, "taker", "high", 5, 1, 5, "");
-    add_job(&c, "small", "default", 1, 1, 5, "");
+    add_job(&c, "small", "default", 1, 1, 5, "'priority':1"); /* before the victim */
     assert_int_equal(settle(&c), 0);
     assert_string_equal(message_of(&c, "small"), "waiting for 2 pods of job \"victim\" to stop");
     cluster_remove(&c, PODS, "victim-1");
     assert_int_equal(settle(&c), 0);
     assert_string_equal(message_of(&c, "small"), "waiting for 1 pod of job \"victim\" to stop");
+    cluster_remove(&c, PODS, "victim-0");
+    assert_int_equal(settle(&c), 2); /* as it was told */
     cluster_release(&c);
 }
 
@@ -1622,7 +1629,7 @@ static void who_was_preempted_keeps_its_place_while_it_has_no_pods(void **state)
     set_phase(&c, "taker-0", "Succeeded");
     set_spec(&c, GROUPS, "taker", "members", "0"); /* now it fits, and still has no pods */
     assert_int_equal(settle(&c), 0);
-    ledger_free(c.ledger); /* whoever schedules now reads it in the status */
+    ledger_free(c.ledger); /* the next scheduler reads it in the status */
     c.ledger = cluster_ledger(&c);
     assert_int_equal(settle(&c), 0);
     add_pod(&c, "victim", "victim-0", 1, 2, "{'cpu':'2'}");
@@ -1630,6 +1637,40 @@ static void who_was_preempted_keeps_its_place_while_it_has_no_pods(void **state)
     add_pod(&c, "victim", "victim-1", 1, 2, "{'cpu':'2'}");
     assert_int_equal(settle(&c), 2);
     assert_null(json_at(cluster_get(&c, GROUPS, "victim"), "status", "awaited"));
+    cluster_release(&c);
+}
+
+/* The head waits for the end of all that hold GPUs, and then there is room for everyone; but the
+ * preempted job could start now. */
+static void who_was_preempted_keeps_free_room_that_the_head_does_not_need_yet(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 7, 100, 2);
+    add_queue(&c, "high", "'priority':2");
+    add_pod(&c, "", "a", 9, 1, "{'cpu':'3','nvidia.com/gpu':'1'}");
+    add_pod(&c, "", "b", 9, 1, "{'cpu':'1','nvidia.com/gpu':'1'}");
+    add_job(&c, "victim", "default", 7, 1, 3, "");
+    assert_int_equal(settle(&c), 3);
+    add_pod(&c, "", "head", 8, 1, "{'cpu':'2','nvidia.com/gpu':'2'}");
+    assert_int_equal(settle(&c), 0);
+    add_job(&c, "taker", "high", 5, 1, 3, "");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(reason_of(&c, "victim"), "Preempted");
+    cluster_remove(&c, PODS, "victim-0");
+    assert_int_equal(settle(&c), 1);
+    set_phase(&c, "taker-0", "Succeeded");
+    set_spec(&c, GROUPS, "taker", "members", "0");
+    add_job(&c, "young", "default", 4, 1, 2, "");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(message_of(&c, "young"),
+                        "waiting for its turn: number 3 in line behind job \"victim\"");
+    add_pod(&c, "victim", "victim-0", 1, 1, "{'cpu':'3'}");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "victim-0"), "n");
     cluster_release(&c);
 }
 
@@ -2530,7 +2571,7 @@ static void a_restarting_replica_keeps_its_room(void **state)
 }
 
 /* All pods of a group that restarts as a whole are gone for a while, and so is the scheduler. */
-/* Its places are recorded, and before its pods are bound somebody who does not ask takes some. */
+/* Its places are recorded, and before its pods are bound another client takes some of the room. */
 static void a_gang_that_lost_a_place_waits_for_all(void **state)
 {
     struct cluster c;
@@ -3255,8 +3296,8 @@ static void who_runs_too_long_is_paused_and_told(void **state)
     add_job(&c, "a", "q", 9, 1, 1, "");
     assert_int_equal(settle(&c), 1);
     look(&c, &plan);
-    assert_int_equal(plan.wake_at_ms, started + 3600000);
-    c.now_ms = started + 3600000;
+    assert_int_equal(plan.wake_at_ms, started + 3600000 + TIMES_MS);
+    c.now_ms = started + 3600000 + TIMES_MS;
     c.events = 0;
     carry_out(&c);
     assert_int_equal(c.pauses, 1);
@@ -3285,6 +3326,35 @@ static void who_runs_too_long_is_paused_and_told(void **state)
     assert_int_equal(settle(&c), 1);
     assert_string_equal(phase_of(&c, "a"), "Running");
     assert_null(object_condition(cluster_get(&c, GROUPS, "a"), "MaxDurationExceeded"));
+    cluster_release(&c);
+}
+
+/* The condition is written with the preemption, and stays until the job is paused. */
+static void who_is_preempted_at_the_end_of_its_time_is_told_why_it_is_paused(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_queue(&c, "q", "'maxDuration':'1h'");
+    add_queue(&c, "high", "'priority':5");
+    add_job(&c, "a", "q", 9, 1, 2, "");
+    assert_int_equal(settle(&c), 1);
+    c.now_ms += 3600000 + TIMES_MS;
+    add_job(&c, "hi", "high", 8, 1, 4, "");
+    carry_out(&c);
+    assert_int_equal(c.pauses, 1);
+    assert_int_equal(c.deletes, 1);
+    settle(&c);
+    assert_string_equal(reason_of(&c, "a"), "Preempted");
+    set_spec(&c, GROUPS, "a", "members", "0");
+    cluster_remove(&c, PODS, "a-0");
+    settle(&c);
+    assert_string_equal(phase_of(&c, "a"), "Paused");
+    assert_string_equal(reason_of(&c, "a"), "MaxDurationExceeded");
+    assert_string_equal(message_of(&c, "a"), "it ran longer than maxDuration (1h) of queue \"q\"");
     cluster_release(&c);
 }
 
@@ -3879,7 +3949,7 @@ static void the_clock_of_a_group_goes_on_when_it_is_made_anew(void **state)
     add_group(&c, "a", 1, 2, "'queue':'q','members':2");
     settle(&c);
     look(&c, &plan);
-    assert_int_equal(plan.wake_at_ms, started + 3600000);
+    assert_int_equal(plan.wake_at_ms, started + 3600000 + TIMES_MS);
     /* nor do restarts of its pods help: its job knows */
     for (int i = 0; i < 2; i++) {
         const char *pod = arena_printf(&c.arena, "a-%d", i);
@@ -3892,8 +3962,8 @@ static void the_clock_of_a_group_goes_on_when_it_is_made_anew(void **state)
     annotate(&c, GROUPS, "a", ANNOTATION_STARTED, time_format(started, time));
     settle(&c);
     look(&c, &plan);
-    assert_int_equal(plan.wake_at_ms, started + 3600000);
-    c.now_ms = started + 3600000;
+    assert_int_equal(plan.wake_at_ms, started + 3600000 + TIMES_MS);
+    c.now_ms = started + 3600000 + TIMES_MS;
     set_spec(&c, GROUPS, "a", "members", "0"); /* as if its job were paused, but its pods run */
     carry_out(&c);
     assert_int_equal(c.pauses, 1);
@@ -3916,7 +3986,7 @@ static void a_group_that_starts_again_has_its_time_anew(void **state)
     annotate(&c, GROUPS, "a", ANNOTATION_STARTED, time_format(c.now_ms - 7200000, time));
     assert_int_equal(settle(&c), 1);
     look(&c, &plan);
-    assert_int_equal(plan.wake_at_ms, WORLD_START_MS + 3600000);
+    assert_int_equal(plan.wake_at_ms, WORLD_START_MS + 3600000 + TIMES_MS);
     cluster_release(&c);
 }
 
@@ -3934,7 +4004,7 @@ static void a_pod_by_itself_has_its_time_from_its_start(void **state)
     set_started(&c, "alone", c.now_ms);
     carry_out(&c);
     assert_int_equal(c.deletes, 0);
-    c.now_ms += 3600000;
+    c.now_ms += 3600000 + TIMES_MS;
     carry_out(&c);
     assert_int_equal(c.deletes, 1);
     cluster_release(&c);
@@ -3955,8 +4025,8 @@ static void the_deadline_of_a_group_without_a_job_is_kept(void **state)
     add_pod(&c, "own", "own-0", 9, 1, "{'cpu':'1'}");
     assert_int_equal(settle(&c), 1);
     look(&c, &plan);
-    assert_int_equal(plan.wake_at_ms, started + 60000);
-    c.now_ms = started + 60000;
+    assert_int_equal(plan.wake_at_ms, started + 60000 + TIMES_MS);
+    c.now_ms = started + 60000 + TIMES_MS;
     carry_out(&c);
     assert_int_equal(c.deletes, 1);
     cluster_remove(&c, PODS, "own-0");
@@ -4044,6 +4114,286 @@ static void the_grace_period_belongs_to_the_time_a_group_runs(void **state)
     cluster_release(&c);
 }
 
+/* --- what a bound pod belongs to ----------------------------------------------------------------
+ */
+
+static void disown(struct cluster *c, enum cluster_set set, const char *name)
+{
+    json_remove(json_make_object(&c->arena, cluster_edit(c, set, name), "metadata"),
+                "ownerReferences");
+}
+
+/* Another scheduler takes over. */
+static void begin_anew(struct cluster *c)
+{
+    cluster_feed(c);
+    ledger_free(c->ledger);
+    c->ledger = cluster_ledger(c);
+}
+
+static void pods_that_no_pause_stops_are_deleted(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_queue(&c, "q", "'maxDuration':'1h'");
+    add_job(&c, "a", "q", 9, 2, 1, "");
+    assert_int_equal(settle(&c), 2);
+    disown(&c, PODS, "a-0");
+    c.now_ms += 3600000 + TIMES_MS;
+    carry_out(&c);
+    assert_int_equal(c.pauses, 1);
+    assert_int_equal(c.deletes, 1);
+    assert_true(object_is_deleting(cluster_get(&c, PODS, "a-0")));
+    /* the other is the job's, which has half a minute to stop it */
+    set_spec(&c, GROUPS, "a", "members", "0");
+    carry_out(&c);
+    assert_int_equal(c.pauses, 1);
+    assert_int_equal(c.deletes, 1);
+    c.now_ms += 30000;
+    carry_out(&c);
+    assert_int_equal(c.pauses, 1);
+    assert_int_equal(c.deletes, 2);
+    cluster_release(&c);
+}
+
+/* Its PodGroup is deleted, and made anew in another queue; whoever schedules then knows no more
+ * than what is there. */
+static void a_bound_pod_counts_in_its_queue_until_it_ends(void **state)
+{
+    for (int again = 0; again < 3; again++) {
+        struct cluster c;
+        int64_t started;
+
+        (void)state;
+        cluster_init(&c);
+        started = c.now_ms;
+        add_namespace(&c);
+        add_node(&c, "n", 8, 64, 0);
+        add_queue(&c, "q", "'maxDuration':'1h','quota':{'requests':{'cpu':'2'}}");
+        add_own_group(&c, "own", "'minMember':1,'queue':'q'");
+        add_pod(&c, "own", "own-0", 9, 1, "{'cpu':'2'}");
+        assert_int_equal(settle(&c), 1);
+        set_started(&c, "own-0", started);
+        settle(&c);
+        cluster_remove(&c, GROUPS, "own");
+        if (again > 0)
+            add_own_group(&c, "own", "'minMember':1,'queue':'default'");
+        if (again > 1)
+            begin_anew(&c);
+        add_job(&c, "more", "q", 8, 1, 1, "");
+        assert_int_equal(settle(&c), 0);
+        assert_string_equal(reason_of(&c, "more"), "QuotaExceeded");
+        c.now_ms = started + 3600000 + TIMES_MS;
+        carry_out(&c);
+        assert_true(object_is_deleting(cluster_get(&c, PODS, "own-0")));
+        cluster_remove(&c, PODS, "own-0");
+        assert_int_equal(settle(&c), 1);
+        cluster_release(&c);
+    }
+}
+
+static void a_pod_without_its_group_is_preempted(void **state)
+{
+    for (int again = 0; again < 2; again++) {
+        struct cluster c;
+
+        (void)state;
+        cluster_init(&c);
+        add_namespace(&c);
+        add_node(&c, "n", 4, 64, 0);
+        add_queue(&c, "low", "");
+        add_queue(&c, "high", "'priority':5");
+        add_own_group(&c, "own", "'minMember':1,'queue':'low'");
+        add_pod(&c, "own", "own-0", 9, 1, "{'cpu':'4'}");
+        assert_int_equal(settle(&c), 1);
+        cluster_remove(&c, GROUPS, "own");
+        if (again)
+            begin_anew(&c);
+        add_job(&c, "taker", "high", 5, 1, 4, "");
+        assert_int_equal(settle(&c), 0);
+        assert_int_equal(c.deletes, 1);
+        cluster_remove(&c, PODS, "own-0");
+        assert_int_equal(settle(&c), 1);
+        cluster_release(&c);
+    }
+}
+
+/* Of a pod another scheduler bound, and whose group is gone, nobody knows the queue. */
+static void a_pod_of_an_unknown_queue_stays(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_queue(&c, "high", "'priority':5");
+    add_own_group(&c, "own", "'minMember':1");
+    add_pod(&c, "own", "own-0", 9, 1, "{'cpu':'4'}");
+    set_spec(&c, PODS, "own-0", "nodeName", "'n'");
+    settle(&c);
+    cluster_remove(&c, GROUPS, "own");
+    begin_anew(&c);
+    add_job(&c, "taker", "high", 5, 1, 4, "");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 0);
+    cluster_release(&c);
+}
+
+/* For a minute, or until its time is up: its owner may create them again. */
+static void a_group_without_pods_gives_its_room_back(void **state)
+{
+    static const struct {
+        const char *spec;
+        int64_t keeps_ms;
+    } cases[] = {{"'minMember':1,'members':1", 60000},
+                 {"'minMember':1,'members':1,'activeDeadlineSeconds':5", 5000 + TIMES_MS},
+                 {"'minMember':1,'members':1,'queue':'q'", 9000 + TIMES_MS}};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        struct cluster c;
+        int64_t started;
+
+        cluster_init(&c);
+        started = c.now_ms;
+        add_namespace(&c);
+        add_node(&c, "n", 4, 64, 0);
+        add_queue(&c, "q", "'maxDuration':'9s'");
+        add_own_group(&c, "own", cases[i].spec);
+        add_pod(&c, "own", "own-0", 9, 1, "{'cpu':'4'}");
+        carry_out(&c);
+        assert_string_equal(node_of(&c, "own-0"), "n");
+        add_job(&c, "next", "default", 5, 1, 4, "");
+        cluster_remove(&c, PODS, "own-0");
+        carry_out(&c);
+        c.now_ms = started + cases[i].keeps_ms - 1;
+        carry_out(&c);
+        assert_string_equal(phase_of(&c, "own"), "Running");
+        c.now_ms++;
+        carry_out(&c);
+        assert_string_equal(phase_of(&c, "own"), "Pending");
+        settle(&c);
+        assert_string_equal(node_of(&c, "next-0"), "n");
+        cluster_release(&c);
+    }
+}
+
+/* One that comes back in time keeps it, and has a minute again. */
+static void a_group_whose_pod_comes_back_keeps_its_room(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_own_group(&c, "own", "'minMember':1,'members':1");
+    add_pod(&c, "own", "own-0", 9, 1, "{'cpu':'4'}");
+    assert_int_equal(settle(&c), 1);
+    add_job(&c, "next", "default", 5, 1, 4, "");
+    for (int i = 0; i < 2; i++) {
+        cluster_remove(&c, PODS, "own-0");
+        carry_out(&c);
+        c.now_ms += 59999;
+        carry_out(&c);
+        add_pod(&c, "own", "own-0", 1, 1, "{'cpu':'4'}");
+        assert_int_equal(settle(&c), 1);
+        assert_string_equal(node_of(&c, "own-0"), "n");
+    }
+    cluster_release(&c);
+}
+
+/* A member without a place is stopped, or created again, with the others. */
+static void all_members_of_a_preempted_group_are_awaited(void **state)
+{
+    struct cluster c;
+    const struct json *awaited;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 2, 64, 0);
+    add_queue(&c, "high", "'priority':5");
+    add_job(&c, "elastic", "default", 9, 3, 1, "");
+    set_spec(&c, GROUPS, "elastic", "minMember", "2");
+    assert_int_equal(settle(&c), 2);
+    add_job(&c, "taker", "high", 5, 1, 2, "");
+    assert_int_equal(settle(&c), 0);
+    awaited = json_at(cluster_get(&c, GROUPS, "elastic"), "status", "awaited");
+    assert_int_equal(json_len(awaited), 1);
+    assert_int_equal(json_len(json_get(json_first(awaited), "members")), 3);
+    cluster_release(&c);
+}
+
+/* It is on its way to another queue: neither the victim nor others of its queue have it any more.
+ */
+static void what_preempted_pods_still_hold_is_in_no_share(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 5, 64, 0);
+    add_queue(&c, "low", "");
+    add_queue(&c, "other", "");
+    add_queue(&c, "high", "'priority':5");
+    add_job(&c, "victim", "low", 9, 2, 2, "");
+    add_job(&c, "filler", "high", 9, 1, 1, "");
+    assert_int_equal(settle(&c), 3);
+    add_job(&c, "older", "low", 8, 1, 1, "");
+    add_job(&c, "younger", "other", 7, 1, 1, "");
+    add_job(&c, "taker", "high", 5, 1, 4, "");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 2);
+    set_spec(&c, GROUPS, "victim", "members", "0"); /* it is paused, and in no line */
+    settle(&c);
+    assert_int_equal(place_of(&c, "older"), 2);
+    assert_int_equal(place_of(&c, "younger"), 3);
+    cluster_release(&c);
+}
+
+static void a_group_that_wants_no_pods_is_told_so(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 2, 64, 0);
+    add_own_group(&c, "own", "'minMember':1,'members':0");
+    settle(&c);
+    assert_string_equal(message_of(&c, "own"), "it wants no pods: spec.members is 0");
+    cluster_release(&c);
+}
+
+/* A watch of queues may be behind one of groups: the API server made sure that the queue was there.
+ */
+static void a_queue_that_is_not_seen_yet_is_not_missed(void **state)
+{
+    struct cluster c;
+    char time[TIME_TEXT_SIZE];
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 2, 64, 0);
+    add_job(&c, "a", "q", 9, 1, 1, "");
+    json_set_string(&c.arena, json_make_object(&c.arena, cluster_edit(&c, GROUPS, "a"), "metadata"),
+                    "creationTimestamp", time_format(c.now_ms, time));
+    carry_out(&c);
+    assert_string_equal(reason_of(&c, "a"), "");
+    assert_string_equal(told(&c, "a-0"), "");
+    assert_int_equal(c.events, 0);
+    c.now_ms += 2000;
+    settle(&c);
+    assert_string_equal(reason_of(&c, "a"), "QueueNotFound");
+    cluster_release(&c);
+}
+
 static void a_pod_beyond_those_its_group_wants_is_told_so(void **state)
 {
     static const char *const stray = "not placed: its label scheduler.tensorstack.dev/group-name "
@@ -4064,7 +4414,7 @@ static void a_pod_beyond_those_its_group_wants_is_told_so(void **state)
     assert_int_equal(settle(&c), 0);
     assert_string_equal(told(&c, "joiner"), stray);
     assert_int_equal(c.events, 1);
-    c.now_ms += 3600000;
+    c.now_ms += 3600000 + TIMES_MS;
     carry_out(&c);
     set_spec(&c, GROUPS, "a", "members", "0");
     cluster_remove(&c, PODS, "a-0");
@@ -4107,7 +4457,7 @@ static void a_stray_in_a_jobs_gang_counts_for_nothing(void **state)
     cluster_release(&c);
 }
 
-/* Whoever lowers minMember in the group only: the job's own number stands on its pods. */
+/* Lowering minMember in the group alone has no effect: the job's number is on its pods. */
 static void a_gang_is_what_its_job_says(void **state)
 {
     struct cluster c;
@@ -4158,6 +4508,229 @@ static void who_has_succeeded_in_a_group_without_a_job_holds_nothing(void **stat
                         "(queue default) holds 2 CPU, 1 of it for pods that are not there, 1 more "
                         "holds the rest");
     cluster_release(&c);
+}
+
+static void set_group_deleting(struct cluster *c, const char *name)
+{
+    json_set_string(&c->arena,
+                    json_make_object(&c->arena, cluster_edit(c, GROUPS, name), "metadata"),
+                    "deletionTimestamp", "2026-01-01T01:00:00Z");
+}
+
+/* What the garbage collector does when a job is deleted alone. */
+static void orphan(struct cluster *c, enum cluster_set set, const char *name)
+{
+    json_remove(json_make_object(&c->arena, cluster_edit(c, set, name), "metadata"),
+                "ownerReferences");
+}
+
+/* The pod starts a minute after now, and not before. */
+static void expect_freed_after_a_minute(struct cluster *c, const char *taker)
+{
+    carry_out(c);
+    c->now_ms += 59999;
+    carry_out(c);
+    assert_string_equal(node_of(c, taker), "");
+    c->now_ms++;
+    c->events = 0;
+    carry_out(c);
+    assert_true(c->events > 0);
+    settle(c);
+    assert_string_equal(node_of(c, taker), "n");
+}
+
+static void an_orphaned_group_gives_its_room_back(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_job(&c, "hog", "default", 9, 2, 2, "");
+    assert_int_equal(settle(&c), 2);
+    orphan(&c, GROUPS, "hog");
+    orphan(&c, PODS, "hog-0");
+    orphan(&c, PODS, "hog-1");
+    add_job(&c, "vic", "default", 8, 1, 4, "");
+    assert_int_equal(settle(&c), 0);
+    cluster_remove(&c, PODS, "hog-0");
+    cluster_remove(&c, PODS, "hog-1");
+    expect_freed_after_a_minute(&c, "vic-0");
+    assert_int_equal(json_len(places_of(cluster_get(&c, GROUPS, "hog"))), 0);
+    assert_string_equal(message_of(&c, "hog"), "waiting for pods: 0 of 2 are there");
+    cluster_release(&c);
+}
+
+static void an_orphaned_group_is_subject_to_the_maximum_duration(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_queue(&c, "q", "'maxDuration':'5s'");
+    add_job(&c, "hog", "q", 9, 1, 4, "");
+    assert_int_equal(settle(&c), 1);
+    orphan(&c, GROUPS, "hog");
+    orphan(&c, PODS, "hog-0");
+    cluster_remove(&c, PODS, "hog-0");
+    add_job(&c, "vic", "q", 8, 1, 1, "");
+    assert_int_equal(settle(&c), 0);
+    c.now_ms += 5000 + TIMES_MS;
+    assert_int_equal(settle(&c), 1);
+    cluster_release(&c);
+}
+
+/* One pod that stays does not keep the room of those that never come. */
+static void a_group_without_a_job_keeps_places_for_a_minute(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_own_group(&c, "own", "'minMember':1,'members':4");
+    for (int i = 0; i < 4; i++)
+        add_pod(&c, "own", arena_printf(&c.arena, "own-%d", i), 9, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 4);
+    cluster_remove(&c, PODS, "own-1");
+    set_phase(&c, "own-2", "Failed");
+    cluster_remove(&c, PODS, "own-3");
+    settle(&c);
+    c.now_ms += 30000;
+    add_pod(&c, "own", "own-3", 9, 1, "{'cpu':'1'}"); /* in time */
+    assert_int_equal(settle(&c), 1);
+    add_job(&c, "wants", "default", 8, 1, 2, "");
+    assert_int_equal(settle(&c), 0);
+    c.now_ms += 30000;
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "wants-0"), "n");
+    assert_string_equal(phase_of(&c, "own"), "Running");
+    cluster_release(&c);
+}
+
+static void pods_that_went_together_are_given_up_together(void **state)
+{
+    struct cluster c;
+    struct plan plan;
+    const char *said = "";
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_own_group(&c, "own", "'minMember':2,'members':2");
+    add_pod(&c, "own", "own-0", 9, 2, "{'cpu':'1'}");
+    add_pod(&c, "own", "own-1", 9, 2, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 2);
+    cluster_remove(&c, PODS, "own-0");
+    carry_out(&c);
+    c.now_ms += 10;
+    cluster_remove(&c, PODS, "own-1");
+    carry_out(&c);
+    c.now_ms += 59990;
+    look(&c, &plan);
+    for (const struct plan_step *s = plan.first; s; s = s->next)
+        if (s->op == PLAN_EVENT && json_string_is(json_get(s->object, "reason"), "RoomGivenUp"))
+            said = json_get_string(s->object, "message", "");
+    assert_string_equal(said, "Room for 2 of its pods is for others now: for a minute they were "
+                              "not there, and no job creates them");
+    cluster_release(&c);
+}
+
+/* With a finalizer it may stay so for ever. */
+static void a_group_that_is_being_deleted_keeps_only_what_its_pods_hold(void **state)
+{
+    for (int own = 0; own < 2; own++) {
+        struct cluster c;
+
+        (void)state;
+        cluster_init(&c);
+        add_node(&c, "n", 4, 64, 0);
+        add_group(&c, "hog", 9, 2, "'members':2");
+        if (own)
+            orphan(&c, GROUPS, "hog");
+        add_pod(&c, "hog", "hog-0", 9, 2, "{'cpu':'2'}");
+        add_pod(&c, "hog", "hog-1", 9, 2, "{'cpu':'2'}");
+        assert_int_equal(settle(&c), 2);
+        set_group_deleting(&c, "hog");
+        add_job(&c, "vic", "default", 8, 1, 2, "");
+        assert_int_equal(settle(&c), 0);
+        assert_string_equal(phase_of(&c, "hog"), "Running");
+        cluster_remove(&c, PODS, "hog-0");
+        assert_int_equal(settle(&c), 1);
+        assert_int_equal(json_len(places_of(cluster_get(&c, GROUPS, "hog"))), 1);
+        add_pod(&c, "hog", "hog-0", 9, 2, "{'cpu':'2'}");
+        cluster_remove(&c, PODS, "hog-1");
+        add_job(&c, "next", "default", 7, 1, 2, "");
+        assert_int_equal(settle(&c), 1);
+        assert_int_equal(json_len(places_of(cluster_get(&c, GROUPS, "hog"))), 0);
+        assert_string_equal(phase_of(&c, "hog"), "Empty");
+        assert_string_equal(message_of(&c, "hog"),
+                            "it is being deleted: no more of its pods are placed");
+        assert_string_equal(told(&c, "hog-0"), "not placed: the PodGroup \"hog\" is being deleted");
+        cluster_release(&c);
+    }
+}
+
+static void a_preempted_group_that_is_being_deleted_is_in_no_line(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 2, 100, 0);
+    add_queue(&c, "high", "'priority':2");
+    add_job(&c, "victim", "default", 9, 1, 2, "");
+    assert_int_equal(settle(&c), 1);
+    add_job(&c, "taker", "high", 5, 1, 1, "");
+    assert_int_equal(settle(&c), 0);
+    set_group_deleting(&c, "victim");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(place_of(&c, "victim"), 0);
+    cluster_remove(&c, PODS, "victim-0");
+    add_job(&c, "lower", "default", 4, 1, 1, "");
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(phase_of(&c, "victim"), "Empty");
+    cluster_release(&c);
+}
+
+/* Preemption deletes its pods; it keeps its place for them, but not for ever. */
+static void a_preempted_group_without_a_job_keeps_its_place_for_a_minute(void **state)
+{
+    for (int comes = 0; comes < 2; comes++) {
+        struct cluster c;
+
+        (void)state;
+        cluster_init(&c);
+        add_namespace(&c);
+        add_node(&c, "n", 4, 100, 0);
+        add_queue(&c, "high", "'priority':2");
+        add_own_group(&c, "own", "'minMember':2,'members':2");
+        add_pod(&c, "own", "o0", 9, 2, "{'cpu':'2'}");
+        add_pod(&c, "own", "o1", 9, 2, "{'cpu':'2'}");
+        assert_int_equal(settle(&c), 2);
+        add_job(&c, "taker", "high", 5, 1, 2, "");
+        assert_int_equal(settle(&c), 0);
+        cluster_remove(&c, PODS, "o0");
+        assert_int_equal(settle(&c), 1);
+        set_phase(&c, "taker-0", "Succeeded");
+        set_spec(&c, GROUPS, "taker", "members", "0");
+        cluster_remove(&c, PODS, "o1");
+        if (comes) /* one of the two is not enough */
+            add_pod(&c, "own", "o0", 2, 2, "{'cpu':'2'}");
+        add_job(&c, "young", "default", 3, 1, 1, "");
+        carry_out(&c);
+        assert_int_equal(place_of(&c, "own"), 1);
+        assert_string_equal(message_of(&c, "young"),
+                            "waiting for its turn: number 2 in line behind group \"own\"");
+        expect_freed_after_a_minute(&c, "young-0");
+        assert_int_equal(place_of(&c, "own"), 0);
+        assert_string_equal(reason_of(&c, "own"), "InsufficientMember");
+        assert_null(json_at(cluster_get(&c, GROUPS, "own"), "status", "awaited"));
+        cluster_release(&c);
+    }
 }
 
 static void who_is_first_is_told_when_enough_becomes_free(void **state)
@@ -4212,10 +4785,11 @@ int main(void)
         cmocka_unit_test(preemption_as_the_facts_have_it),
         cmocka_unit_test(room_that_is_made_for_a_group_is_its_own),
         cmocka_unit_test(as_few_as_are_needed_go),
-        cmocka_unit_test(who_waits_behind_a_claim_is_told_which_pods_stop),
+        cmocka_unit_test(who_waits_behind_the_victim_does_not_wait_for_its_pods),
         cmocka_unit_test(which_pods_stop_is_told_anew_however_far_behind),
         cmocka_unit_test(who_was_preempted_waits_for_its_own_pods),
         cmocka_unit_test(who_was_preempted_keeps_its_place_while_it_has_no_pods),
+        cmocka_unit_test(who_was_preempted_keeps_free_room_that_the_head_does_not_need_yet),
         cmocka_unit_test(who_was_preempted_waits_for_nodes_it_may_use),
         cmocka_unit_test(who_was_preempted_keeps_what_makes_it_whole_with_its_own_room),
         cmocka_unit_test(what_the_preempted_loses_is_not_counted_against_it),
@@ -4269,6 +4843,7 @@ int main(void)
         cmocka_unit_test(quota_is_kept_for_the_first_in_its_queue),
         cmocka_unit_test(statuses_count),
         cmocka_unit_test(who_runs_too_long_is_paused_and_told),
+        cmocka_unit_test(who_is_preempted_at_the_end_of_its_time_is_told_why_it_is_paused),
         cmocka_unit_test(the_clock_of_a_group_goes_on_when_it_is_made_anew),
         cmocka_unit_test(a_group_that_starts_again_has_its_time_anew),
         cmocka_unit_test(a_pod_by_itself_has_its_time_from_its_start),
@@ -4280,6 +4855,13 @@ int main(void)
         cmocka_unit_test(a_stray_in_a_jobs_gang_counts_for_nothing),
         cmocka_unit_test(a_gang_is_what_its_job_says),
         cmocka_unit_test(who_has_succeeded_in_a_group_without_a_job_holds_nothing),
+        cmocka_unit_test(an_orphaned_group_gives_its_room_back),
+        cmocka_unit_test(an_orphaned_group_is_subject_to_the_maximum_duration),
+        cmocka_unit_test(a_group_without_a_job_keeps_places_for_a_minute),
+        cmocka_unit_test(pods_that_went_together_are_given_up_together),
+        cmocka_unit_test(a_group_that_is_being_deleted_keeps_only_what_its_pods_hold),
+        cmocka_unit_test(a_preempted_group_that_is_being_deleted_is_in_no_line),
+        cmocka_unit_test(a_preempted_group_without_a_job_keeps_its_place_for_a_minute),
         cmocka_unit_test(who_is_first_is_told_when_enough_becomes_free),
         cmocka_unit_test(a_deleted_queue_stops_nobody),
         cmocka_unit_test(who_is_in_no_line_does_not_wait),
@@ -4343,6 +4925,16 @@ int main(void)
         cmocka_unit_test(members_of_the_server_are_no_change),
         cmocka_unit_test(events_are_told_once),
         cmocka_unit_test(without_memory_nothing_is_decided),
+        cmocka_unit_test(pods_that_no_pause_stops_are_deleted),
+        cmocka_unit_test(a_bound_pod_counts_in_its_queue_until_it_ends),
+        cmocka_unit_test(a_pod_without_its_group_is_preempted),
+        cmocka_unit_test(a_pod_of_an_unknown_queue_stays),
+        cmocka_unit_test(a_group_without_pods_gives_its_room_back),
+        cmocka_unit_test(a_group_whose_pod_comes_back_keeps_its_room),
+        cmocka_unit_test(all_members_of_a_preempted_group_are_awaited),
+        cmocka_unit_test(what_preempted_pods_still_hold_is_in_no_share),
+        cmocka_unit_test(a_group_that_wants_no_pods_is_told_so),
+        cmocka_unit_test(a_queue_that_is_not_seen_yet_is_not_missed),
     };
 
     return cmocka_run_group_tests_name("core schedule", tests, NULL, NULL);

@@ -268,8 +268,8 @@ static void a_scheduler_that_says_nothing_is_named(void **state)
     world_settle(&w);
     assert_string_equal(json_get_string(world_status(&w), "reason", ""), "SchedulerSilent");
     assert_non_null(strstr(json_get_string(world_status(&w), "message", ""),
-                           "-worker-0 is waiting for the scheduler \"volcano\", which has said "
-                           "nothing of it: is there one? Without schedulerName the default "
+                           "-worker-0 is waiting for the scheduler \"volcano\", which has not "
+                           "responded: does it exist? Without schedulerName the default "
                            "scheduler places it"));
     assert_int_equal(world_events(&w, "SchedulerSilent"), 1);
     world_all_run(&w);

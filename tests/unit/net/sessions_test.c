@@ -126,7 +126,7 @@ static void one_that_is_not_used_ends_after_a_day(void **state)
     assert_int_equal(f->ended_count, 0);
     fake_clock_advance(&f->clock, 1);
     assert_null(session_find(&f->sessions, a));
-    assert_int_equal(f->ended_count, 1); /* without anybody asking: what is open must end */
+    assert_int_equal(f->ended_count, 1); /* without a request: what is open must end */
 }
 
 static void one_that_is_used_ends_after_its_lifetime(void **state)

@@ -712,6 +712,12 @@ static void pods_get_the_priority_of_their_class(void **state)
                        "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
                        403),
                 "Forbidden", "no PriorityClass with name high was found");
+    assert_says(expect(f, "POST", PODS,
+                       "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"priorityClassName\":"
+                       "\"\\u001b[2J\\u202ehigh\","
+                       "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+                       403),
+                "Forbidden", "no PriorityClass with name [2Jhigh was found");
     expect(f, "POST", CLASSES, "{\"metadata\":{\"name\":\"high\"},\"value\":1000}", 201);
     a = expect(f, "POST", PODS,
                "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"priorityClassName\":\"high\","

@@ -1,7 +1,8 @@
 /*
- * room_test.c - whoever binds pods or records the places of groups: nothing is given twice, however
- * old what the writer has seen. The answer to who comes too late is 409 with the numbers.
+ * room_test.c - any client that binds pods or records groups' places: nothing is assigned twice,
+ * however old what the writer has seen. The answer to who comes too late is 409 with the numbers.
  */
+#include "core/job.h"
 #include "fixture.h"
 
 #define PODS "/api/v1/namespaces/default/pods"
@@ -342,7 +343,7 @@ static void pods_get_no_node_before_their_group_is_there(void **state)
 {
     static const char label[] = "'scheduler.tensorstack.dev/group-name':'g'";
     static const char why[] = "there is no PodGroup \"g\" in namespace default, whose quota and "
-                              "members would count: make it first, or remove the label "
+                              "members would count: create it first, or remove the label "
                               "scheduler.tensorstack.dev/group-name";
     struct fixture *f = *state;
 
@@ -355,28 +356,109 @@ static void pods_get_no_node_before_their_group_is_there(void **state)
     make_placed(f, "b", label, 201);
 }
 
-static void a_group_made_anew_brings_no_more_than_its_queue_has(void **state)
+static void make_queue(struct fixture *f, const char *name, const char *spec)
 {
+    expect(f, "POST", QUEUES,
+           text(f,
+                "{'metadata':{'name':'%s'},'spec':{'namespaceSelector':{'matchLabels':{"
+                "'kubernetes.io/metadata.name':'default'}},%s}}",
+                name, spec),
+           201);
+}
+
+/* Also when the server has started anew since. */
+static void a_bound_pod_counts_in_its_queue(void **state)
+{
+    static const char *const changes[] = {"'default'", "null"};
     struct fixture *f = *state;
 
     make_node(f, "n", "{'cpu':'9'}");
-    expect(f, "POST", QUEUES,
-           text(f, "{'metadata':{'name':'q'},'spec':{'namespaceSelector':{'matchLabels':{"
-                   "'kubernetes.io/metadata.name':'default'}},"
-                   "'quota':{'requests':{'cpu':'1'}}}}"),
-           201);
-    make_group(f, "g", "default", 1);
+    make_queue(f, "q", "'quota':{'requests':{'cpu':'2'}}");
+    make_group(f, "g", "q", 1);
     make_pod(f, "a", "g", "{'cpu':'2'}");
-    bind(f, "a", "n", 201);
+    assert_says(expect(f, "PATCH", PODS "/a",
+                       text(f, "{'metadata':{'annotations':{'" ANNOTATION_BOUND_QUEUE "':'x'}}}"),
+                       422),
+                "Invalid", ANNOTATION_BOUND_QUEUE);
+    expect(f, "POST", PODS "/a/binding",
+           text(f, "{'metadata':{'annotations':{'" ANNOTATION_BOUND_QUEUE "':'default'}},"
+                   "'target':{'kind':'Node','name':'n'}}"),
+           201);
+    assert_string_equal(
+        object_annotation(expect(f, "GET", PODS "/a", NULL, 200).object, ANNOTATION_BOUND_QUEUE),
+        "q");
+    for (size_t i = 0; i < ELEMS(changes); i++)
+        assert_says(expect(f, "PATCH", PODS "/a",
+                           text(f, "{'metadata':{'annotations':{'" ANNOTATION_BOUND_QUEUE "':%s}}}",
+                                changes[i]),
+                           422),
+                    "Invalid", "its job or the scheduler has noted this: it stays");
     expect(f, "DELETE", GROUPS "/g", NULL, 200);
-    assert_says(
-        expect(f, "POST", GROUPS,
-               text(f, "{'metadata':{'name':'g'},'spec':{'minMember':1,'queue':'q'}}"), 403),
-        "Forbidden",
-        "podgroups.scheduler.tensorstack.dev \"g\" is forbidden: spec.queue: pods run that "
-        "are labelled with its name, and the quota of queue \"q\" is too small: needs 2 CPU, 0 "
-        "of 1 CPU is in use");
+    for (int again = 0; again < 2; again++) {
+        assert_says(expect(f, "POST", GROUPS,
+                           text(f, "{'metadata':{'name':'g'},'spec':{'minMember':1}}"), 403),
+                    "Forbidden",
+                    "podgroups.scheduler.tensorstack.dev \"g\" is forbidden: spec.queue: pods "
+                    "that are labelled with its name run in queue \"q\": name that queue, or "
+                    "give the group another name");
+        fixture_close(f);
+        fixture_open(f);
+    }
+    make_group(f, "other", "q", 1);
+    make_pod(f, "b", "other", "{'cpu':'1'}");
+    assert_says(bind(f, "b", "n", 409), "Conflict", "the quota of queue \"q\" is used up");
+    make_group(f, "g", "q", 1);
+    expect(f, "DELETE", GROUPS "/g", NULL, 200);
+    expect(f, "DELETE", PODS "/a?gracePeriodSeconds=0", NULL, 200);
     make_group(f, "g", "default", 1);
+}
+
+/* Who could make, disown or delete it would change the job's queue, its time and its place. */
+static void a_jobs_group_is_the_jobs(void **state)
+{
+    static const char jobs[] =
+        "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/pytorchtrainingjobs";
+    static const char form[] = "{'metadata':{'name':'%s'%s},'spec':{'minMember':1,'queue':'%s'}}";
+    struct fixture *f = *state;
+    const struct json *job;
+    const char *name, *owned, *forged, *path, *none;
+
+    make_queue(f, "q", "'priority':1");
+    job = expect(f, "POST", jobs,
+                 text(f, "{'metadata':{'name':'hog'},'spec':{'scheduler':{'t9kScheduler':{"
+                         "'queue':'q'}},'replicaSpecs':[{'type':'worker','replicas':1,"
+                         "'template':{'spec':{'containers':[{'name':'c','image':'i'}]}}}]}}"),
+                 201)
+              .object;
+    name = job_child_name(&f->arena, job);
+    path = text(f, GROUPS "/%s", name);
+    owned = text(f,
+                 ",'ownerReferences':[{'apiVersion':'batch.tensorstack.dev/v1beta1','kind':"
+                 "'PyTorchTrainingJob','name':'hog','uid':'%s','controller':true}]",
+                 object_uid(job));
+    forged = text(f, form, "other", owned, "q");
+    none = text(f, "{'metadata':{'ownerReferences':null}}");
+    assert_says(expect(f, "POST", GROUPS, text(f, form, name, "", "q"), 403), "Forbidden",
+                "metadata.ownerReferences: it is the PodGroup of PyTorchTrainingJob \"hog\", which "
+                "must be its controller");
+    assert_says(expect(f, "POST", GROUPS, text(f, form, name, owned, "default"), 403), "Forbidden",
+                "spec.queue: its job, PyTorchTrainingJob \"hog\", is in queue \"q\"");
+    assert_says(expect(f, "POST", GROUPS, forged, 403), "Forbidden",
+                "metadata.ownerReferences: no such job has a PodGroup of this name");
+    expect(f, "POST", GROUPS, text(f, form, name, owned, "q"), 201);
+    assert_says(expect(f, "PATCH", path, none, 403), "Forbidden", "which must be its controller");
+    assert_says(expect(f, "DELETE", path, NULL, 403), "Forbidden",
+                "it is the PodGroup of PyTorchTrainingJob \"hog\", and is deleted when that has "
+                "ended: delete the job instead");
+    assert_says(expect(f, "DELETE", GROUPS, NULL, 403), "Forbidden", "is the PodGroup of");
+    expect(f, "PATCH", path, text(f, "{'spec':{'priority':9}}"), 200);
+    expect(f, "PATCH", text(f, "%s/hog/status", jobs), text(f, "{'status':{'phase':'Failed'}}"),
+           200);
+    expect(f, "DELETE", path, NULL, 200);
+    expect(f, "POST", GROUPS, text(f, form, name, owned, "q"), 201);
+    expect(f, "DELETE", text(f, "%s/hog", jobs), NULL, 200);
+    expect(f, "PATCH", path, none, 200);
+    expect(f, "DELETE", path, NULL, 200);
 }
 
 static void a_queue_gives_its_quota_once(void **state)
@@ -427,6 +509,25 @@ static void a_record_counts_until_it_is_taken_back(void **state)
     set_ready(f, "n", true);
     bind(f, "a-0", "n", 201);
     bind(f, "a-1", "n", 201);
+}
+
+/* With a finalizer it may stay for ever: only its bound pods count. */
+static void the_record_of_a_group_that_is_being_deleted_does_not_count(void **state)
+{
+    struct fixture *f = *state;
+
+    make_node(f, "n", "{'cpu':'2'}");
+    make_gang(f, "a", "default", 2);
+    make_gang(f, "b", "default", 2);
+    make_gang(f, "c", "default", 1);
+    record(f, "a", "n", 2, 200);
+    bind(f, "a-0", "n", 201);
+    expect(f, "PATCH", GROUPS "/a", text(f, "{'metadata':{'finalizers':['a.b/c']}}"), 200);
+    expect(f, "DELETE", GROUPS "/a", NULL, 200);
+    assert_says(record(f, "b", "n", 2, 409), "Conflict", "has no room for pod \"b-1\"");
+    record(f, "c", "n", 1, 200);
+    assert_says(bind(f, "a-1", "n", 409), "Conflict", "0 of 2 CPU is free");
+    bind(f, "c-0", "n", 201);
 }
 
 /* Its members change places: what each had is free for the others. */
@@ -520,7 +621,7 @@ static void what_a_job_notes_on_its_pods_stays(void **state)
                            text(f, "{'metadata':{'annotations':{'" ANNOTATION_GANG_SIZE "':%s}}}",
                                 changes[i]),
                            422),
-                    "Invalid", "its job has noted this for the scheduler: change the job");
+                    "Invalid", "its job or the scheduler has noted this: it stays");
     expect(f, "PATCH", PODS "/a", text(f, "{'metadata':{'annotations':{'mine':'1'}}}"), 200);
 }
 
@@ -541,9 +642,11 @@ int main(void)
         test(what_a_job_notes_on_its_pods_stays),
         test(who_comes_with_a_node_is_counted_too),
         test(pods_get_no_node_before_their_group_is_there),
-        test(a_group_made_anew_brings_no_more_than_its_queue_has),
+        test(a_bound_pod_counts_in_its_queue),
+        test(a_jobs_group_is_the_jobs),
         test(a_queue_gives_its_quota_once),
         test(a_record_counts_until_it_is_taken_back),
+        test(the_record_of_a_group_that_is_being_deleted_does_not_count),
         test(what_a_record_gives_back_it_may_give_again),
         test(a_server_that_starts_counts_what_is_there),
         test(overcommit_counts_no_cpus),

@@ -1,4 +1,4 @@
-/* transport_test.c - the in-process transport itself: who asks, streams that are called for, paused
+/* transport_test.c - the in-process transport itself: callers, streams that are opened, paused
  * or closed, and users that free it from inside. */
 #include "server/fixture.h"
 

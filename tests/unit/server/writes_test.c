@@ -432,6 +432,25 @@ static void reviews(void **state)
                     json_len(json_get(r, "verbs")) == 1);
 }
 
+/* It is copied for checking, but not within the memory of the request. */
+static void a_json_patch_needs_no_more_memory_than_a_merge_patch(void **state)
+{
+    struct fixture *f = *state;
+    struct buf text = BUF_INIT(8u << 20);
+    struct answer a;
+
+    buf_adds(&text, "{\"metadata\":{\"name\":\"large\"},\"data\":{");
+    for (int i = 0; i < 200000; i++)
+        buf_addf(&text, "%s\"%06d\":\"\"", i ? "," : "", i);
+    buf_adds(&text, "}}");
+    send_as(f, "POST", CONFIG_MAPS, JSON, text.data, 201);
+    send_as(f, "PATCH", CONFIG_MAPS "/large", MERGE_PATCH, "{\"data\":{\"199999\":\"a\"}}", 200);
+    a = send_as(f, "PATCH", CONFIG_MAPS "/large", JSON_PATCH,
+                "[{\"op\":\"replace\",\"path\":\"/data/199999\",\"value\":\"b\"}]", 200);
+    assert_string_equal(json_string(json_at(a.object, "data", "199999"), ""), "b");
+    buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +478,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(apply_refuses, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(protobuf_bodies, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(reviews, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_json_patch_needs_no_more_memory_than_a_merge_patch,
+                                        fixture_set_up, fixture_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -396,6 +396,14 @@ static void assert_refused(struct fixture *f, const char *path, const char *word
         fail_msg("\"%s\" does not say \"%s\"", err.text, words);
 }
 
+static void copy(const char *from, const char *to)
+{
+    char command[320];
+
+    snprintf(command, sizeof(command), "cp %s %s", from, to);
+    assert_int_equal(system(command), 0);
+}
+
 static void file_is_private(void **state)
 {
     struct fixture *f = *state;
@@ -436,6 +444,21 @@ static void what_is_not_our_database_is_refused(void **state)
     assert_refused(f, path, "not a database of muster");
 }
 
+/* SQLite takes a file of one byte for an empty one. */
+static void file_that_was_cut_is_not_a_new_one(void **state)
+{
+    struct fixture *f = *state;
+
+    put_now(f, f->pods, "a", "x");
+    store_close(f->store);
+    f->store = NULL;
+    for (int size = 1; size < 4; size++) {
+        assert_int_equal(truncate(f->path, size), 0);
+        assert_refused(f, f->path, "is damaged: file is not a database");
+    }
+    assert_int_equal(truncate(f->path, 0), 0);
+}
+
 static void other_layout_version_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -443,8 +466,8 @@ static void other_layout_version_is_refused(void **state)
     put_now(f, f->pods, "a", "x");
     store_close(f->store);
     f->store = NULL;
-    run_sql(f->path, "PRAGMA user_version=4");
-    assert_refused(f, f->path, "layout 4, this muster knows layout 3");
+    run_sql(f->path, "PRAGMA user_version=5");
+    assert_refused(f, f->path, "layout 5, this muster knows layout 4");
 }
 
 static void damaged_page_is_told_when_opening(void **state)
@@ -513,6 +536,8 @@ static void database_of_layout_1_is_brought_up(void **state)
 }
 
 /* --- damage */
+
+#define UNSEAL "PRAGMA user_version=3" /* rows are counted anew */
 
 static void damage(struct fixture *f, const char *sql)
 {
@@ -730,7 +755,7 @@ static void damaged_revision_neither_counts_nor_shows_an_older_state(void **stat
         assert_true(store_revision(f->store) <= revision);
         assert_true(store_revision(f->store) >= revision - 1);
         put_now(f, f->jobs, "c", "made meanwhile");
-        snprintf(sql, sizeof(sql), "DELETE FROM writes WHERE revision=%s", revisions[i]);
+        snprintf(sql, sizeof(sql), "DELETE FROM writes WHERE revision=%s;" UNSEAL, revisions[i]);
         damage(f, sql);
         assert_true(store_get(f->pods, "a"));
     }
@@ -741,11 +766,350 @@ static void absurd_meta_is_not_believed(void **state)
     struct fixture *f = *state;
 
     put_now(f, f->pods, "a", "x");
-    damage(f, "UPDATE meta SET value=9223372036854775807");
+    damage(f, "UPDATE meta SET value=9223372036854775807 WHERE name IN ('revision', 'horizon')");
     assert_int_equal(store_revision(f->store), 1);
     put_now(f, f->pods, "a", "y");
     fixture_reopen(f);
     assert_true(is_at(store_get(f->pods, "a"), "y@2"));
+}
+
+static void assert_refused_after(struct fixture *f, const char *sql, const char *words)
+{
+    store_close(f->store);
+    f->store = NULL;
+    run_sql(f->path, sql);
+    assert_refused(f, f->path, words);
+    loop_free(f->loop);
+}
+
+/* The newest of an object, and others: else it would be missing, or in an older state. */
+static void missing_and_foreign_rows_are_refused(void **state)
+{
+    struct fixture *f = *state;
+
+    put_json(f, "a", "Pod");
+    put_json(f, "a", "Pod");
+    put_json(f, "b", "Pod");
+    assert_refused_after(f,
+                         "CREATE TABLE kept AS SELECT * FROM writes;"
+                         "DELETE FROM writes WHERE revision=2",
+                         "it had 3 rows, and 2 are there");
+    run_sql(f->path, "INSERT INTO writes SELECT * FROM kept WHERE revision=2");
+    fixture_open(f);
+    assert_non_null(store_get(f->pods, "a"));
+    put_json(f, "b", "Pod");
+    assert_refused_after(f,
+                         "INSERT INTO kept SELECT * FROM writes WHERE revision=4;"
+                         "DELETE FROM writes WHERE revision=4",
+                         "it had 4 rows, and 3 are there");
+    run_sql(f->path, "INSERT INTO writes SELECT * FROM kept WHERE revision=4;"
+                     "UPDATE meta SET value=value+1 WHERE name='rows'");
+    fixture_open(f); /* the sum says that none is missing */
+    put_json(f, "c", "Pod");
+    assert_refused_after(f, "DELETE FROM writes WHERE revision=5",
+                         "it had 5 rows, and 4 are there");
+    run_sql(f->path, UNSEAL); /* as docs/storage.md says */
+    fixture_open(f);
+    assert_null(store_get(f->pods, "c"));
+    assert_int_equal(store_count(f->pods), 2);
+}
+
+/* Its number of rows may be what is damaged in it, and agree with a missing row. */
+static void damaged_seal_proves_nothing_by_its_number(void **state)
+{
+    static const char *const harmless[] = {"sum", "rows", "crc", "horizon", "revision"};
+    struct fixture *f = *state;
+    char sql[128];
+
+    put_json(f, "a", "Pod");
+    put_json(f, "b", "Pod");
+    for (size_t i = 0; i < ELEMS(harmless); i++) { /* the others prove that all rows are there */
+        put_json(f, "a", "Pod");
+        snprintf(sql, sizeof(sql), "UPDATE meta SET value=value+1 WHERE name='%s'", harmless[i]);
+        damage(f, sql);
+        assert_int_equal(store_count(f->pods), 2);
+    }
+    put_json(f, "a", "Pod");
+    assert_refused_after(f,
+                         "UPDATE meta SET value=value-1 WHERE name='rows';"
+                         "DELETE FROM writes WHERE revision=(SELECT max(revision) FROM writes)",
+                         "does not prove that all rows are there");
+    run_sql(f->path, UNSEAL);
+    fixture_open(f);
+    assert_int_equal(store_count(f->pods), 2);
+}
+
+static void missing_rows_of_meta_are_named_and_made_anew(void **state)
+{
+    static const char *const missing[] = {"1",           "name='horizon'", "name='revision'",
+                                          "name='rows'", "name='sum'",     "name='crc'"};
+    struct fixture *f = *state;
+    struct store_watch *w;
+    char sql[128];
+
+    assert_refused_after(f, "DELETE FROM meta", "rows of its table meta are missing");
+    run_sql(f->path, UNSEAL); /* as docs/storage.md says */
+    fixture_open(f);
+    for (size_t i = 0; i < ELEMS(missing); i++) {
+        auto_err err = ERR_INIT;
+
+        put_json(f, "a", "Pod");
+        snprintf(sql, sizeof(sql), "DELETE FROM meta WHERE %s", missing[i]);
+        assert_refused_after(f, sql, "is damaged: rows of its table meta are missing");
+        run_sql(f->path, UNSEAL);
+        fixture_open(f);
+        assert_int_equal(store_revision(f->store), 3 * i + 1);
+        assert_int_equal(store_get(f->pods, "a")->revision, 3 * i + 1);
+        if (i < 2) /* the horizon was missing */
+            assert_int_equal(store_watch_open(f->pods, 0, do_nothing, NULL, &w, &err), -ESTALE);
+        put_json(f, "b", "Pod");
+        remove_now(f, f->pods, "b");
+        fixture_reopen(f);
+        assert_int_equal(store_count(f->pods), 1);
+    }
+}
+
+/* --- the log of a daemon that was killed */
+
+#define FRAME_BYTES (4096 + 24)
+
+static void name_of_log(const struct fixture *f, char ret[128])
+{
+    snprintf(ret, 128, "%s-wal", f->path);
+}
+
+/* Its files are set aside as they are while it runs; nothing is closed in them. */
+static void kill_store(struct fixture *f)
+{
+    char log[128], kept[128], kept_log[132];
+
+    name_of_log(f, log);
+    snprintf(kept, sizeof(kept), "%s/kept.db", f->folder);
+    snprintf(kept_log, sizeof(kept_log), "%s-wal", kept);
+    copy(f->path, kept);
+    copy(log, kept_log);
+    store_close(f->store);
+    f->store = NULL;
+}
+
+static void restore_killed(struct fixture *f)
+{
+    char log[128], kept[128], kept_log[132];
+
+    name_of_log(f, log);
+    snprintf(kept, sizeof(kept), "%s/kept.db", f->folder);
+    snprintf(kept_log, sizeof(kept_log), "%s-wal", kept);
+    copy(kept, f->path);
+    copy(kept_log, log);
+}
+
+static void flip_bit(const char *path, long at)
+{
+    FILE *file = fopen(path, "r+");
+    int byte;
+
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    byte = fgetc(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    fputc(byte ^ 1, file);
+    fclose(file);
+}
+
+/* Whether frame i of the log ends a transaction of the generation the header is of. */
+static bool is_commit(const char *log, int i)
+{
+    unsigned char header[32], frame[24] = {0};
+    FILE *file = fopen(log, "r");
+    bool yes;
+
+    assert_int_equal(fread(header, sizeof(header), 1, file), 1);
+    assert_int_equal(fseek(file, 32 + (long)i * FRAME_BYTES, SEEK_SET), 0);
+    yes = fread(frame, sizeof(frame), 1, file) == 1 && memcmp(frame + 8, header + 16, 8) == 0 &&
+          (frame[4] || frame[5] || frame[6] || frame[7]);
+    fclose(file);
+    return yes;
+}
+
+/* The frame that ends the transaction with so many behind it. */
+static int commit_before_last(const char *log, int behind)
+{
+    int commits[64], n = 0;
+
+    for (int i = 0; i < 64; i++)
+        if (is_commit(log, i))
+            commits[n++] = i;
+    assert_true(n > behind);
+    return commits[n - 1 - behind];
+}
+
+/* In the header of a frame, its salts, its checksum and its page, and in the log's header. */
+static void damaged_log_is_refused(void **state)
+{
+    static const long places[] = {1, 5, 9, 17, 24 + 100, 24 + 4000};
+    struct fixture *f = *state;
+    char log[128], words[64];
+
+    name_of_log(f, log);
+    for (int i = 0; i < 6; i++)
+        put_json(f, "a", "Pod");
+    kill_store(f);
+    restore_killed(f);
+    for (int frame = 0, end = commit_before_last(log, 2); frame <= end; frame++)
+        for (size_t i = 0; i < ELEMS(places); i++) {
+            restore_killed(f);
+            flip_bit(log, 32 + (long)frame * FRAME_BYTES + places[i]);
+            snprintf(words, sizeof(words), "-wal is damaged: frame %d is not", frame + 1);
+            assert_refused(f, f->path, words);
+            assert_refused(f, f->path, words); /* it was left as it is */
+        }
+    for (int at = 0; at < 32; at++) {
+        restore_killed(f);
+        flip_bit(log, at);
+        assert_refused(f, f->path, "-wal is damaged: its header is not");
+    }
+    restore_killed(f);
+    loop_free(f->loop);
+    fixture_open(f);
+    assert_int_equal(store_get(f->pods, "a")->revision, 6);
+}
+
+/* The way out that docs/storage.md describes. */
+static void damaged_log_can_be_given_up(void **state)
+{
+    struct fixture *f = *state;
+    char log[128];
+
+    name_of_log(f, log);
+    for (int i = 0; i < 6; i++)
+        put_json(f, "a", "Pod");
+    kill_store(f);
+    restore_killed(f);
+    flip_bit(log, 32 + (long)commit_before_last(log, 2) * FRAME_BYTES + 100);
+    assert_refused(f, f->path, "is damaged: frame");
+    run_sql(f->path, "PRAGMA wal_checkpoint(TRUNCATE)");
+    loop_free(f->loop);
+    fixture_open(f);
+    assert_int_equal(store_get(f->pods, "a")->revision, 3);
+    fixture_reopen(f);
+    assert_int_equal(store_get(f->pods, "a")->revision, 3);
+}
+
+/* That is what a loss of power leaves, and nothing in it was acknowledged. */
+static void log_that_was_cut_off_is_read_up_to_there(void **state)
+{
+    struct fixture *f = *state;
+    char log[128];
+
+    name_of_log(f, log);
+    for (int i = 0; i < 6; i++)
+        put_json(f, "a", "Pod");
+    kill_store(f);
+    restore_killed(f);
+    flip_bit(log, 32 + (long)commit_before_last(log, 0) * FRAME_BYTES + 100);
+    loop_free(f->loop);
+    fixture_open(f);
+    assert_int_equal(store_get(f->pods, "a")->revision, 5);
+}
+
+/* Else watches that continue from an older revision would miss writes. */
+static void horizon_that_went_back_is_not_believed(void **state)
+{
+    struct fixture *f = *state;
+    struct store_watch *w;
+    auto_err err = ERR_INIT;
+
+    for (int i = 0; i < 3; i++)
+        put_json(f, "a", "Pod");
+    damage(f, "DELETE FROM writes WHERE revision < 3; UPDATE meta SET value=3 WHERE "
+              "name='horizon';" UNSEAL);
+    put_json(f, "b", "Pod");
+    damage(f, "UPDATE meta SET value=1 WHERE name='horizon'");
+    assert_int_equal(store_watch_open(f->pods, 1, do_nothing, NULL, &w, &err), -ESTALE);
+}
+
+/* a and c have lost their history: revisions 1, 4 and 6 are somebody's previous, and nobody's. */
+static void make_trimmed(struct fixture *f)
+{
+    static const char *const keys[] = {"a", "a", "b", "c", "b", "c", "c", "a", "d"};
+
+    for (size_t i = 0; i < ELEMS(keys); i++)
+        put_json(f, keys[i], "Pod");
+    remove_now(f, f->pods, "d");
+    put_json(f, "e", "Pod");
+    damage(f, "DELETE FROM writes WHERE revision IN (1, 2, 4, 6);"
+              "UPDATE meta SET value=8 WHERE name='horizon';" UNSEAL);
+    put_json(f, "f", "Pod");
+}
+
+/* What is there without damage, and of which revision. */
+static void look_at_all(struct fixture *f, int64_t revisions[6])
+{
+    for (int k = 0; k < 6; k++) {
+        char key[] = {(char)('a' + k), '\0'};
+        const struct store_item *item = store_get(f->pods, key);
+
+        revisions[k] = item ? item->revision : store_damaged(f->pods, key) ? -1 : 0;
+    }
+}
+
+/* No flipped bit of these columns hides an object, brings one back or shows an older state. */
+static void no_bit_of_a_revision_is_silent(void **state)
+{
+    static const char *const columns[] = {"revision", "previous"};
+    static const int rows[] = {3, 5, 7, 8, 9, 10, 11, 12};
+    struct fixture *f = *state;
+    int64_t before[6], after[6];
+    char kept[128], sql[256];
+
+    make_trimmed(f);
+    look_at_all(f, before);
+    fixture_close(f);
+    snprintf(kept, sizeof(kept), "%s/kept.db", f->folder);
+    copy(f->path, kept);
+    for (int bit = 0; bit < 64; bit++)
+        for (size_t i = 0; i < ELEMS(columns) * ELEMS(rows); i++) {
+            const char *column = columns[i / ELEMS(rows)];
+            int row = rows[i % ELEMS(rows)];
+
+            copy(kept, f->path);
+            snprintf(sql, sizeof(sql),
+                     "UPDATE OR IGNORE writes SET %s = (%s | %" PRId64 ") - (%s & %" PRId64 ")"
+                     " WHERE revision=%d",
+                     column, column, (int64_t)(1ull << bit), column, (int64_t)(1ull << bit), row);
+            run_sql(f->path, sql);
+            fixture_open(f);
+            look_at_all(f, after);
+            for (int k = 0; k < 6; k++)
+                if (after[k] != before[k] && after[k] != -1)
+                    fail_msg("bit %d of %s of row %d: %c is at %" PRId64 " instead of %" PRId64,
+                             bit, column, row, 'a' + k, after[k], before[k]);
+            fixture_close(f);
+        }
+    fixture_open(f);
+}
+
+/* Else the older one would be the object again once the deletion is trimmed. */
+static void what_a_damaged_row_hid_does_not_come_back(void **state)
+{
+    struct fixture *f = *state;
+    struct written w, *many;
+
+    put_json(f, "a", "Pod");
+    put_json(f, "a", "Pod");
+    damage(f, "UPDATE writes SET value='garbage' WHERE revision=2");
+    assert_damage(f, "/pods a 2;");
+    w = write_started(f);
+    assert_int_equal(store_damage_forget(f->store, 2, ended, &w), 0);
+    settle_all(f);
+    many = calloc(5000, sizeof(*many));
+    for (int i = 0; i < 5000; i++)
+        put(f, f->pods, "b", "x", &many[i]);
+    settle_all(f);
+    free(many);
+    put_now(f, f->pods, "b", "trims");
+    fixture_reopen(f);
+    assert_null(store_get(f->pods, "a"));
+    assert_int_equal(store_damage_count(f->store), 0);
 }
 
 /* --- files that are gone */
@@ -883,6 +1247,7 @@ int main(void)
         TEST(file_is_private),
         TEST(second_owner_is_refused),
         TEST(what_is_not_our_database_is_refused),
+        TEST(file_that_was_cut_is_not_a_new_one),
         TEST(other_layout_version_is_refused),
         TEST(damaged_page_is_told_when_opening),
         TEST(database_of_layout_1_is_brought_up),
@@ -896,6 +1261,15 @@ int main(void)
         TEST(unknown_object_that_was_written_again_is_known),
         TEST(damaged_revision_neither_counts_nor_shows_an_older_state),
         TEST(absurd_meta_is_not_believed),
+        TEST(missing_and_foreign_rows_are_refused),
+        TEST(damaged_seal_proves_nothing_by_its_number),
+        TEST(missing_rows_of_meta_are_named_and_made_anew),
+        TEST(damaged_log_is_refused),
+        TEST(damaged_log_can_be_given_up),
+        TEST(log_that_was_cut_off_is_read_up_to_there),
+        TEST(horizon_that_went_back_is_not_believed),
+        TEST(no_bit_of_a_revision_is_silent),
+        TEST(what_a_damaged_row_hid_does_not_come_back),
         TEST(writes_are_refused_while_the_files_are_gone),
         TEST(space_is_given_back),
         TEST(updates_do_not_grow_the_file),
