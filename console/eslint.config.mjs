@@ -22,7 +22,7 @@ const drawn = [
   "innerHeight",
 ];
 const pasted = ["ClipboardEvent", "DataTransfer"];
-const known = [...node, ...browser, ...both, ...drawn, ...pasted];
+const known = ["AbortController", ...node, ...browser, ...both, ...drawn, ...pasted];
 
 export default tseslint.config(
   js.configs.recommended,

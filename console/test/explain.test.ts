@@ -33,6 +33,7 @@ const CASES: [code: number, text: string, tip: Tip][] = [
   ],
   [137, "OOMKilled", "tipOom"],
   [137, "", "tipOom"],
+  [137, "not for lack of memory: the kernel counts no such kill", "tipKilled"],
   [1, '  File "t.py", line 3\nSyntaxError: invalid syntax', "tipSyntax"],
   [1, "RuntimeError: mat1 and mat2 shapes cannot be multiplied (64x784 and 100x10)", "tipShape"],
   [1, "ModuleNotFoundError: No module named 'x'", "tipModule"],
@@ -230,7 +231,7 @@ test("what it waits for, in Chinese", () => {
   );
   assert.equal(
     say(
-      'the job is paused: it ran longer than maxDuration (1h) of queue "q"; runMode.pause.enabled: false lets it go on',
+      'the job is paused: it ran longer than maxDuration (1h) of queue "q"; runMode.pause.enabled: false resumes it',
       "zh",
     ),
     "Job 已暂停：运行时间超过了队列“q”的 maxDuration（1h）；将 runMode.pause.enabled 设为 false 可继续运行",

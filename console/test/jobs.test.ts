@@ -8,7 +8,7 @@ import { choose, offers, readChoice, sortedBy, toggled, type ListName } from "..
 import { allows } from "../src/data/rights.ts";
 import { COLUMNS, fitting, nameWidth, tableWidth } from "../src/pages/jobs/columns.ts";
 import { entriesOf, groupsOfOne, type Entry } from "../src/lib/queues.ts";
-import { placeUnsaid } from "../src/lib/waiting.ts";
+import { placeInLine } from "../src/lib/waiting.ts";
 import { timeLineOf } from "../src/lib/timeline.ts";
 import {
   extendedResources,
@@ -24,6 +24,7 @@ import {
 } from "../src/lib/jobs.ts";
 import { byName } from "../src/lib/nodes.ts";
 import { formatBytes, formatCores, parseQuantity, plainCores } from "../src/lib/quantity.ts";
+import { stateOfPhase } from "../src/lib/state.ts";
 import { ago, duration } from "../src/lib/time.ts";
 
 function job(name: string, change: Partial<Job> = {}): Job {
@@ -60,14 +61,12 @@ function replicas(type: string, count: number, cpu: [string, string], memory: [s
   };
 }
 
-test("a place in line is told once", () => {
-  const at = (place: number, message: string) => placeUnsaid({ place, message });
-  assert.equal(at(2, 'waiting for its turn: number 2 in line behind job "a"'), "");
-  assert.equal(at(3, "waiting for 1 pod to stop; number 3 in line"), "");
-  assert.equal(at(21, "waiting for its turn: more than 20 are in line before it"), "");
-  assert.equal(at(1, "waiting for resources: needs 2 CPU, 1 of 2 CPU is free"), "1");
-  assert.equal(at(2, "waiting for resources: what is free is kept for others before it in line"), "2"); // prettier-ignore
-  assert.equal(placeUnsaid({}), "");
+test("a place in line", () => {
+  assert.equal(placeInLine({ place: 1 }), "1");
+  assert.equal(placeInLine({ place: 20 }), "20");
+  assert.equal(placeInLine({ place: 21 }), ">20");
+  assert.equal(placeInLine({}), "");
+  assert.equal(placeInLine(undefined), "");
 });
 
 test("quantities", () => {
@@ -436,4 +435,8 @@ test("pods by number, and cores that are not taken for minutes", () => {
   );
   assert.equal(plainCores(0.003), "0.003");
   assert.equal(plainCores(1.5), "1.50");
+});
+
+test("a program that is being started is starting", () => {
+  assert.equal(stateOfPhase("Initializing"), "starting");
 });

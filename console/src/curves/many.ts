@@ -15,6 +15,7 @@ const AT_ONCE = 4;
 const TELL_MS = 40;
 const EVERY_MS = 3_000;
 const READING_MS = 400;
+const LET_DRAW_MS = 20; // what is there already is drawn first
 
 interface Ask {
   order: number; // of the chart on the page: the one at the top first
@@ -23,6 +24,7 @@ interface Ask {
 
 const waiting: Ask[] = [];
 let busy = 0;
+let soon = 0;
 
 function next(): void {
   while (busy < AT_ONCE && waiting.length) {
@@ -82,7 +84,13 @@ function askAll(
         if (--left === 0 && !ended()) over?.();
       },
     });
-  queueMicrotask(next); // once all charts that came into sight have asked
+  // once all charts that came into sight have asked: their effects run after the next frame
+  soon ||= requestAnimationFrame(() =>
+    setTimeout(() => {
+      soon = 0;
+      next();
+    }, LET_DRAW_MS),
+  );
 }
 
 /** Draws again soon, once for all that came meanwhile. */

@@ -86,7 +86,7 @@ interface Picture {
   height: number;
 }
 
-/** As a data URL: an image's address cannot show who asks. */
+/** As a data URL: a request for an image's address would carry no credentials. */
 async function load(path: string): Promise<string> {
   const blob = await (await request(path)).blob();
   return new Promise((resolve, reject) => {

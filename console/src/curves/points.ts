@@ -81,7 +81,7 @@ export function readZoom(text: string | null): Window | null {
     : null;
 }
 
-/** A job's only folder has the job's name; others are told apart by theirs. */
+/** A job's only folder has the job's name; other folders are named after themselves. */
 export function runLabel(job: string, run: string): string {
   return run === "." || run === "" ? job : `${job}/${run}`;
 }

@@ -6,7 +6,7 @@ function kept<T>(key: string, empty: T) {
     try {
       return (JSON.parse(localStorage.getItem(key) ?? "null") as T | null) ?? empty;
     } catch {
-      return empty; // somebody else wrote there
+      return empty; // another program wrote there
     }
   };
   const value = signal<T>(read());

@@ -69,6 +69,7 @@ export interface PodSpec {
   volumes?: Volume[];
   nodeName?: string;
   restartPolicy?: string;
+  runtimeClassName?: string;
 }
 
 export interface ContainerState {
@@ -169,6 +170,7 @@ export interface Job extends KubeObject {
     message?: string;
     startTime?: string;
     completionTime?: string;
+    queue?: string;
     place?: number;
     backoffCount?: number;
     /** In runs that were interrupted before startTime. */

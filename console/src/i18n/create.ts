@@ -162,7 +162,7 @@ export const createTexts = texts({
     load: "Import",
     rerunDiff: "Changes from the original",
     runAsMe:
-      "Run it as me, not as the namespace's user. Somebody else wrote this job: read first what it runs.",
+      "Run it as me, not as the namespace's user. Another user wrote this job: read what it runs first.",
     wontFit: "This job will never start: it requests {asked}, and the largest node has {has}.",
     nothingWrong: "No errors found",
     wontFitAll:

@@ -60,7 +60,7 @@ export const failureTexts = texts({
     said: ": {message}",
     tooEarly: "ended normally while another replica still needed it",
     killed: "killed (SIGKILL)",
-    oom: "out of memory, says the kernel",
+    oom: "out of memory, according to the kernel",
     notStarted: "the container could not be started",
     supervisor: "killed with its supervisor",
     evicted: "evicted by the node",

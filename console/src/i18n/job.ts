@@ -146,6 +146,8 @@ export const jobTexts = texts({
       "集合通信超时：通常是某个副本先停住或退出。比较各副本最后的日志；设置 NCCL_DEBUG=INFO 可看到更多信息。",
     tipNccl: "检查各副本是否都在运行、网络与 GPU 是否可用；另一副本先退出也会导致此错误。",
     tipKeyboard: "程序收到了中断（Ctrl-C 或 SIGINT）：若不是有意停止，请重新运行。",
+    tipKilled:
+      "有人或其他程序结束了它（kill -9），并非内存不足：查看节点的系统日志，以及当时登录的用户。",
     tipTerminated:
       "程序被要求结束（SIGTERM）：暂停、删除、抢占或节点关闭都会如此。查看事件可知是哪一种。",
     tipSegfault:
@@ -318,6 +320,8 @@ export const jobTexts = texts({
       "Check that all replicas are running and that the network and GPUs work. Another replica ending first also causes this.",
     tipKeyboard:
       "The program was interrupted (Ctrl-C or SIGINT). Run it again if that was not intended.",
+    tipKilled:
+      "A user or another program killed it (kill -9); memory was not short. The node's system log may say who did.",
     tipTerminated:
       "The program was asked to stop (SIGTERM): by a pause, a deletion, a preemption or a node shutting down. The events tell which.",
     tipSegfault:

@@ -57,13 +57,13 @@ export const notificationTexts = texts({
 const SAID: Record<string, string> = {
   "the address is not allowed: it leads to this machine itself or a network of its own":
     "不允许的地址：指向本机或其本地网络（见 muster up --notify-local）",
-  "the Secret is not there": "Secret 不存在",
+  "the Secret does not exist": "Secret 不存在",
   "the Secret has no such key": "Secret 中没有这个键",
   "the Secret's key is not an address with http or https": "Secret 中的值不是 http 或 https 地址",
   "muster may not read the Secret: see docs/notifications.md":
     "muster 无权读取该 Secret：见 docs/notifications.md",
   "muster could not send it: see its log": "muster 无法发送：见其日志",
-  "more events wait than are kept: the oldest was given up": "等待的事件过多：最早的已放弃",
+  "too many pending events: the oldest was dropped": "等待的事件过多：最早的已放弃",
 };
 
 const ANSWERED = "the receiver answered ";

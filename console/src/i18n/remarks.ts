@@ -50,7 +50,7 @@ export const remarksTexts = texts({
     tagsHint: "separated by spaces or commas, such as baseline lr-0.1",
     badTag:
       "“{tag}” cannot be a tag: a tag is the name of a Kubernetes label (which kubectl -l finds it by), so letters, digits, '-', '_' and '.' only, beginning and ending with a letter or digit, 63 characters at most. Put other text in the note.",
-    meanwhile: "Somebody has just changed the note to “{note}”. Saving again overwrites it.",
+    meanwhile: "Another user has just changed the note to “{note}”. Saving again overwrites it.",
     views: "Views",
     viewName: "Name of the view",
     saveView: "Save this view",

@@ -17,15 +17,17 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "队列“{1}”的配额已用完：需要 {2}，共 {4}，已用 {3}",
   'there is no node "{}", or it is being deleted: name one that is there':
     "没有节点“{1}”，或它正在被删除：请指定存在的节点",
+  'in queue "{}": name that queue, or give the group another name':
+    "于队列“{1}”：请指定该队列，或为组另取名称",
   'group "{}" needs {} members and would have places for {}':
     "组“{1}”需要 {2} 个成员，却只有 {3} 个位置",
-  'there is no PodGroup "{}" in namespace {}, whose quota and members would count: make it first, or remove the label {}':
+  'there is no PodGroup "{}" in namespace {}, whose quota and members would count: create it first, or remove the label {}':
     "项目 {2} 中没有 PodGroup“{1}”：请先创建它，或去掉标签 {3}",
   'group "{}" starts with {} members at once: write the places of all of them into its status.placements first, or leave it to the scheduler':
     "组“{1}”的 {2} 个成员须同时启动：请先把全部位置写入其 status.placements，或交给调度器",
   // core/exit_words.c
   "the program ended with an error": "程序报错退出",
-  "the program was called wrongly or ended with an error": "程序调用有误或报错退出",
+  "the program was used incorrectly or ended with an error": "程序调用有误或报错退出",
   "command found but not executable": "命令存在但不可执行",
   "command not found": "找不到命令",
   "hung up, SIGHUP": "终端断开，SIGHUP",
@@ -36,12 +38,12 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "arithmetic error, SIGFPE": "算术错误，SIGFPE",
   "killed, SIGKILL": "被杀死，SIGKILL",
   "killed, SIGKILL: likely out of memory": "被杀死，SIGKILL：可能是内存不足",
-  "the program asked to be run again": "程序请求重新运行",
+  "the program requested a restart": "程序请求重新运行",
   "segmentation fault, SIGSEGV": "段错误，SIGSEGV",
   "broken pipe, SIGPIPE": "管道断开，SIGPIPE",
   "terminated, SIGTERM": "被终止，SIGTERM",
-  "killed, SIGKILL: out of memory, says the kernel": "被杀死，SIGKILL：内核报告内存不足",
-  "out of memory, says the kernel": "内核报告内存不足",
+  "killed, SIGKILL: out of memory, according to the kernel": "被杀死，SIGKILL：内核报告内存不足",
+  "out of memory, according to the kernel": "内核报告内存不足",
   "the container could not be started": "容器无法启动",
   "killed along with its supervisor, by a user or the kernel": "随其监管进程一起被杀死",
   "evicted by the node": "被节点驱逐",
@@ -58,22 +60,22 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "The job has finished successfully.": "Job 已成功结束。",
   "the job has no replicas: every entry of replicaSpecs says 0":
     "Job 没有副本：replicaSpecs 的每一项都为 0",
-  'a {} "{}" exists and does not belong to this job: it is left alone, delete it to let the job go on':
+  'a {} "{}" exists and does not belong to this job: delete it to let the job continue':
     "已有不属于此 Job 的 {1} “{2}”：不会改动它，删除后 Job 才能继续",
   "waiting for a MASTER_PORT: all {} from {} on are leased to jobs":
     "等待端口：从 {2} 开始的 {1} 个 MASTER_PORT 端口都已分配给 Job",
   "{} of {} pods are refused: {}": "{2} 个 Pod 中有 {1} 个被拒绝创建：{3}",
   "a {} of the job is refused: {}": "Job 的 {1} 被拒绝创建：{2}",
-  '{} is waiting for the scheduler "{}", which has said nothing of it: is there one? Without schedulerName the default scheduler places it':
+  '{} is waiting for the scheduler "{}", which has not responded: does it exist? Without schedulerName the default scheduler places it':
     "{1} 正在等待调度器“{2}”，但它没有任何回应：它是否存在？不设置 schedulerName 则由默认调度器调度",
-  "{} was lost with its node: it is replaced and costs no restart":
+  "{} was lost with its node: it is replaced without using up a restart":
     "{1} 随节点丢失：将重新创建，不计入重启次数",
-  "nothing is known of {}: its node does not answer": "无法得知 {1} 的状态：其节点没有响应",
+  "the state of {} is unknown: its node does not answer": "无法得知 {1} 的状态：其节点没有响应",
   "{} is waiting: {}": "{1} 正在等待：{2+}",
   "{}; {} of {} pods are still stopping": "{1+}；{3} 个 Pod 中还有 {2} 个正在停止",
   "{} of {} workers run and are not ready, {} is the first":
     "{2} 个 worker 中有 {1} 个尚未就绪，第一个是 {3}",
-  "the job is paused: {}; runMode.pause.enabled: false lets it go on":
+  "the job is paused: {}; runMode.pause.enabled: false resumes it":
     "Job 已暂停：{1}；将 runMode.pause.enabled 设为 false 可继续运行",
   "the job is paused: runMode.pause.enabled is true": "Job 已暂停：runMode.pause.enabled 为 true",
   "{} of {} pods are running": "{2} 个 Pod 中有 {1} 个在运行",
@@ -99,8 +101,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "TensorBoard [{}] was deleted": "TensorBoard {1} 已被删除",
   "spec.tensorboardSpec names no log folder: set logDir.pvc or trainingLogFilesets":
     "spec.tensorboardSpec 没有指定日志目录：请设置 logDir.pvc 或 trainingLogFilesets",
-  "TensorBoard [{}] is being made": "正在创建 TensorBoard {1}",
-  "There is a TensorBoard [{}] already, which is not this job's":
+  "TensorBoard [{}] is being created": "正在创建 TensorBoard {1}",
+  "TensorBoard [{}] already exists and does not belong to this job":
     "已有 TensorBoard {1}，但它不属于此 Job",
   "TensorBoard [{}] is ready": "TensorBoard {1} 已就绪",
   "TensorBoard [{}] is not ready{}": "TensorBoard {1} 尚未就绪{2+}",
@@ -109,7 +111,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "The node has not reported for {} s: it gets no new pods, and those it has are replaced after {} s":
     "节点已有 {1} 秒没有报告：不再给它新的 Pod，满 {2} 秒后替换它已有的 Pod",
   "node {} has not reported for {} s": "节点 {1} 已有 {2} 秒没有报告",
-  "node {} is not there": "节点 {1} 不存在",
+  "node {} does not exist": "节点 {1} 不存在",
   // core/replica_pod.c
   "The template's restartPolicy {} of {} is not used: pods are Never and are replaced as replicaSpecs[].restartPolicy says.":
     "{2} 模板中的 restartPolicy {1} 不起作用：Pod 一律为 Never，按 replicaSpecs[].restartPolicy 重新创建。",
@@ -120,7 +122,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "the receiver answered {}": "接收方返回 {1+}",
   ": redirects are not followed": "：不跟随重定向",
   "This is a test.": "这是一次测试。",
-  "more events wait than are kept: the oldest was given up": "等待发送的事件太多，已放弃最旧的一个",
+  "too many pending events: the oldest was dropped": "等待发送的事件太多，已放弃最旧的一个",
   // core/schedule_plan.c
   "it ran longer than its activeDeadlineSeconds ({})":
     "运行时间超过其 activeDeadlineSeconds（{1}）",
@@ -140,6 +142,14 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "Resources have been allocated to PodGroup": "已为 PodGroup 分配资源",
   "Room is being made for it": "正在为它腾出资源",
   "its job is paused": "其 Job 已暂停",
+  "it wants no pods: spec.members is 0": "它不需要 Pod：spec.members 为 0",
+  "for a minute it was not there, and no job creates it": "它已缺失一分钟，且没有 Job 会创建它",
+  "for a minute they were not there, and no job creates them":
+    "它们已缺失一分钟，且没有 Job 会创建它们",
+  "Room for {} of its pods is for others now: {}": "其 {1} 个 Pod 的资源现在供其他任务使用：{2}",
+  "It is no longer in line for {} of its pods: {}": "它不再为其 {1} 个 Pod 排队：{2}",
+  "it is being deleted: no more of its pods are placed": "正在删除：不再调度其 Pod",
+  'not placed: the PodGroup "{}" is being deleted': "不予调度：PodGroup“{1}”正在删除",
   "its pods have ended": "其 Pod 都已结束",
   "no pod has joined it: pods join by the label {}: {}":
     "还没有 Pod 加入：Pod 以标签 {1}: {2} 加入",
@@ -214,7 +224,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   " (what helps: smaller requests, fewer replicas, or muster up with {})":
     "（可以减少请求量或副本数，或重新启动 muster up，加上 {1+}）",
   " or {}": "、{1}",
-  'waits for its turn: of sweep "{}" at most {} run at once':
+  'waits for its turn in sweep "{}", which runs at most {} at once':
     "等待轮到：sweep {1} 最多同时运行 {2} 个",
   "waiting for a node: none is ready": "等待节点：没有就绪的节点",
   "waiting for a node: none is ready; node {} is cordoned (kubectl uncordon {})":
@@ -307,21 +317,23 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "None of its folders does": "各日志目录都",
   "tensorboard is not installed on this machine: pip install tensorboard, so that it is in the PATH or the virtual environment of muster up; it is looked for again every few minutes. Curves need none: muster board {}, or the Training tab of the console.":
     "本机没有安装 tensorboard：请运行 pip install tensorboard，使其位于 muster up 的 PATH 或虚拟环境中；每隔几分钟会再次查找。查看曲线不需要它：运行 muster board {1}，或打开“训练曲线”页。",
-  "{} has ended by itself; it is started again.": "{1} 自行结束，将重新启动。",
-  "{}; it is tried again.": "{1+}；将重试。",
-  "The pod is being made.": "正在创建 Pod。",
+  "{} exited; it is being restarted.": "{1} 自行结束，将重新启动。",
+  "{}; retrying.": "{1+}；将重试。",
+  "The pod is being created.": "正在创建 Pod。",
   "Its {} is refused: {}": "它的 {1} 被拒绝创建：{2}",
   "{} is starting and does not answer yet.": "{1} 正在启动，尚未响应。",
   "Every port for pods is taken.": "可供 Pod 使用的端口已全部占用。",
   "It is suspended; setting spec.suspend to false starts it again.":
     "已挂起；将 spec.suspend 设为 false 即可重新启动。",
+  "It is suspended: {}; setting spec.suspend to false starts it again.":
+    "已挂起：{1+}；将 spec.suspend 设为 false 即可重新启动。",
   "It has not been used for {}: its pod was removed. Opening it starts it again.":
     "{1} 无人使用：其 Pod 已移除，打开它即可重新启动。",
-  "There is a {} {} already, which is not its own.": "已有 {1} {2}，但不属于它。",
+  "{} {} already exists and belongs to another object.": "已有 {1} {2}，但不属于它。",
   "{} answers.": "{1} 已响应。",
   "JupyterLab is not installed on this machine: muster notebook --setup gets it from PyPI, or pip install jupyterlab, so that jupyter-lab is in the PATH or the virtual environment of muster up. It is looked for again every few minutes; pausing and resuming looks at once.":
     "本机没有安装 JupyterLab：muster notebook --setup 会从 PyPI 安装；也可以 pip install jupyterlab，使 jupyter-lab 位于 muster up 的 PATH 或虚拟环境中。每隔几分钟会再查找一次；暂停后恢复会立即查找。",
-  "Another program had taken its port; it is tried again with another one.":
+  "Another program had taken its port; retrying with another one.":
     "其端口已被其他程序占用；将换一个端口重试。",
   "On a cluster a Notebook has no ssh server: use its terminal, kubectl exec, or kubectl port-forward to one that the image starts.":
     "在集群上 Notebook 没有 SSH 服务：请使用其终端、kubectl exec，或用 kubectl port-forward 连接镜像自带的 SSH 服务。",
@@ -332,10 +344,14 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "The machine's sshd cannot be used; the log of the container ssh-setup says why.":
     "无法使用本机的 sshd：原因见容器 ssh-setup 的日志。",
   "The Notebook does not run.": "Notebook 没有运行。",
-  "Its ssh server is on port {} of 127.0.0.1.": "其 SSH 服务位于 127.0.0.1 的端口 {1}。",
+  "Its ssh server is on port {} of 127.0.0.1.{}": "其 SSH 服务位于 127.0.0.1 的端口 {1}。{2}",
+  "Keys of these Secrets are not accepted, as an account that may not use kubectl exec in this pod wrote them: {}. Check them, run `kubectl annotate secret {} muster.dev/writer-enters-`, then pause and resume the Notebook.":
+    "这些 Secret 中的公钥未被接受，因为写入者无权在此 Pod 中使用 kubectl exec：{1}。请检查后运行 `kubectl annotate secret {2} muster.dev/writer-enters-`，然后暂停并恢复 Notebook。",
+  "waits for the programs of pod {}/{}, which may use the same GPUs and ports: {}":
+    "等待 Pod {1}/{2} 的程序结束，它们可能占用相同的 GPU 和端口：{3}",
   "It has not been used for {}.": "{1} 内无人使用。",
   "It is never idle here.": "此处从不视为闲置。",
-  "Nothing here sees whether it is used.": "此处无法得知它是否被使用。",
+  "Its use is not observed here.": "此处无法得知它是否被使用。",
   "It is suspended.": "已挂起。",
   "It was used within the last {}.": "最近 {1} 内有人使用。",
   "spec.suspend is true.": "spec.suspend 为 true。",
@@ -354,14 +370,27 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "Pod 的临时存储用量超过了各容器上限之和 {1}",
   "{} is {} in container {}, from {}: set it in env to change it":
     "容器 {3} 的 {1} 为 {2}，依据{4}：可在 env 中另行设置",
-  "no command: images are not used on this machine; give command or args":
-    "没有命令：本机不使用镜像，请填写 command 或 args",
+  "no command: the pod runs without its image; give command or args, or runtimeClassName: image":
+    "没有命令：此 Pod 不在镜像中运行，请填写 command 或 args，或设置 runtimeClassName: image",
+  'Pulling image "{}"': "正在拉取镜像 {1}",
+  'pulling image "{}"': "正在拉取镜像 {1}",
+  'Successfully pulled image "{}" in {}s': "已拉取镜像 {1}，用时 {2} 秒",
+  'Failed to pull image "{}": {}': "拉取镜像 {1} 失败：{2}",
+  'image "{}" is gone again': "镜像 {1} 又被删除了",
+  "Back-off pulling image: {}": "稍后重试拉取镜像：{1+}",
+  'Container image "{}" is not present with pull policy of Never':
+    "镜像 {1} 不在本机，而拉取策略为 Never",
   "too many containers": "容器太多",
   "no containers": "没有容器",
   "the pod was started before, but nothing of it is left on this machine":
     "此 Pod 曾经启动，但本机上已没有它的任何痕迹",
   "Stopping the pod's programs": "正在停止 Pod 中的程序",
   "Started container {} as process {}": "已启动容器 {1}（进程 {2}）",
+  "the database is older than it and does not know it: it goes on, and new pods wait for it; 'kill {}' ends it":
+    "数据库比它旧，不认识它：它继续运行，新的 Pod 等待它结束；“kill {1}”可结束它",
+  "Started ephemeral container {}": "已启动临时容器 {1}",
+  "Ephemeral container {}: {}": "临时容器 {1}：{2}",
+  'the schedule "{}" names no time of the next five years': "计划“{1}”在未来五年内没有对应的时间",
   "The pod sees muster's own folder and all of the machine's devices and kernel settings: {}":
     "Pod 能看到 muster 自身的目录以及本机的全部设备和内核设置：{1}",
   "The pod's limits are measured but not enforced: {}": "只测量、不强制执行 Pod 的资源上限：{1}",
@@ -379,7 +408,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "the machine's cores for each of {} replicas": "本机 CPU 核数除以 {1} 个副本",
   "the machine's cores": "本机 CPU 核数",
   "{}, divided by {} processes": "{1+}除以 {2} 个进程",
-  'PersistentVolumeClaim "{}" was not there and has been made; its files are in {}':
+  'PersistentVolumeClaim "{}" did not exist and was created; its files are in {}':
     "PersistentVolumeClaim “{1}”原先不存在，已自动创建；其文件在 {2}",
   'persistentvolumeclaim "{}" not found': "找不到 PersistentVolumeClaim “{1}”",
   // runtime

@@ -16,7 +16,7 @@ export function newlyOver(
   };
 }
 
-/** So long a job waits before somebody is told. */
+/** How long a job waits before the user is notified. */
 export const LONG_WAIT_MS = 10 * 60_000;
 
 /** Since when a job that waits does so: since it was made, or its last run ended. */

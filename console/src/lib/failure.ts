@@ -77,6 +77,7 @@ export type Tip =
   | "tipNoCuda"
   | "tipShm"
   | "tipOom"
+  | "tipKilled"
   | "tipSyntax"
   | "tipShape"
   | "tipModule"
@@ -117,6 +118,7 @@ const TIPS: readonly [RegExp, Tip][] = [
     /DataLoader worker .* (is killed|exited unexpectedly)|insufficient shared memory|out of shared memory|unable to (open|mmap|write to) .*shared memory|\/dev\/shm/i,
     "tipShm",
   ],
+  [/not for lack of memory/, "tipKilled"],
   [/OOMKilled|out of memory|MemoryError|Cannot allocate memory|bad_alloc/i, "tipOom"],
   [/\b(Syntax|Indentation|Tab)Error:/, "tipSyntax"],
   [
@@ -206,15 +208,18 @@ const BY_REASON: Record<string, Words> = {
 };
 const SAY_LITTLE = new Set([1, 2]); // what the program said tells more
 
+/** What an exit code means. A killed program's message says whether memory was short. */
+export function codeText(code: number, message: string, lang: Lang): string {
+  const word = code === 137 && message ? "killed" : exitWord(code);
+  return wordsIn(lang)(word, { n: code - 128 });
+}
+
 /** How it ended: "exit code 137 (killed, SIGKILL): ...". */
 function endText(f: JobFailure, lang: Lang): string {
   const t = wordsIn(lang);
   const { exitCode: code, reason = "", message = "" } = f;
   const known = code !== undefined && code !== 0 && exitWord(code) !== "exitOther";
-  const byCode =
-    !known || (message && SAY_LITTLE.has(code))
-      ? ""
-      : t(code === 137 && message ? "killed" : exitWord(code), { n: code - 128 });
+  const byCode = !known || (message && SAY_LITTLE.has(code)) ? "" : codeText(code, message, lang);
   const byReason = BY_REASON[reason] ? t(BY_REASON[reason]) : "";
   const notFound = reason === "StartError" && byCode; // says more than that it did not start
   const words = notFound ? byCode : byReason || byCode;

@@ -117,7 +117,7 @@ export function failedReplicas(job: Job): number {
 }
 
 export function queueOf(job: Job): string {
-  return job.spec?.scheduler?.t9kScheduler?.queue ?? "default";
+  return job.status?.queue ?? job.spec?.scheduler?.t9kScheduler?.queue ?? "default";
 }
 
 export function schedulerOf(job: Job): "default" | "t9k" {

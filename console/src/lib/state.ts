@@ -19,6 +19,7 @@ export const STATE_SHAPE: Record<State, string> = {
 const BY_PHASE: Record<string, State> = {
   Pending: "queued",
   Creating: "starting",
+  Initializing: "starting",
   Running: "running",
   Paused: "paused",
   Resuming: "starting",

@@ -9,10 +9,3 @@ export function placeInLine(status: { place?: number } | undefined): string {
   if (place > PLACES_TOLD) return `>${PLACES_TOLD}`;
   return place ? String(place) : "";
 }
-
-const SAID = /\bnumber \d+ in line|\bmore than \d+ are in line before it/;
-
-/** The same, for beside its sentence: empty also when that says the place itself. */
-export function placeUnsaid(status: { place?: number; message?: string } | undefined): string {
-  return SAID.test(status?.message ?? "") ? "" : placeInLine(status);
-}

@@ -1,4 +1,4 @@
-// What has no watch is asked for again and again, as long as somebody can see it.
+// Polls what has no watch, as long as the page is visible.
 import { useEffect, useState } from "preact/hooks";
 
 /** The newest answer; null before the first, and after one that failed the one before. `key`: what is

@@ -3,7 +3,7 @@ import { request } from "../data/api.ts";
 import { tc } from "../i18n/index.ts";
 import { toast } from "./toast.tsx";
 
-/** What make answers becomes a file; when it fails the user is told. */
+/** Saves the result of make as a file; shows an error when it fails. */
 export async function saveAs(name: string, make: () => Promise<Blob>): Promise<void> {
   try {
     const url = URL.createObjectURL(await make());

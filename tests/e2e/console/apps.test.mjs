@@ -11,10 +11,11 @@ import { PODS, shot, testNoComplaints, within, withConsole } from "./harness.mjs
 import { openApp } from "./lab.mjs";
 
 const BOARDS = "/apis/tensorstack.dev/v1beta1/namespaces/default/tensorboards";
+const NOTEBOOKS = "/apis/tensorstack.dev/v1beta1/namespaces/default/notebooks";
 
 // Stands in for tensorboard. Its page tries whatever a page can, and writes down what came of it.
 const EVIL = `#!/usr/bin/python3
-import http.server, sys
+import http.server, json, sys, threading
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 prefix = options["--path_prefix"]
 PAGE = b"""<!doctype html><title>evil</title><pre id=out></pre><script>
@@ -31,7 +32,12 @@ const frame = (at) => new Promise((resolve) => {
   await tried("redirect", async () => (await fetch("redirect")).status);
   await tried("frame", () => frame(api + "/jobs"));
   await tried("opener", () => window.opener);
-  await tried("popup", () => window.open(api + "/jobs"));
+  await tried("popup", async () => {
+    const one = window.open(api + "/jobs");
+    for (; one && !one.closed; await new Promise((resolve) => setTimeout(resolve, 50)))
+      try { if (one.location.href !== "about:blank") return "read: " + one.document.body.textContent; } catch { return "closed"; }
+    return one ? "closed" : one;
+  });
   await tried("storage", () => JSON.stringify(localStorage));
   await tried("cookie", () => document.cookie);
   await tried("worker", async () => (await navigator.serviceWorker.register("worker.js")).scope);
@@ -72,10 +78,34 @@ const frame = (at) => new Promise((resolve) => {
   document.title = "tried";
 })();
 </script>"""
+BREACH = b"""<!doctype html><script>
+addEventListener("securitypolicyviolation", () => { document.title = "breached"; });
+</script><img src=x.png>"""
+lock, seen, waiting = threading.Lock(), 0, 0
 class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *args): pass
+    def answer(self, body, **headers):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+    def wait(self):
+        global seen, waiting
+        with lock: seen, waiting = seen + 1, waiting + 1
+        self.connection.recv(1) # until it is hung up
+        with lock: waiting -= 1
     def do_GET(self):
-        what = self.path[len(prefix):].split("?")[0]
+        what, _, query = self.path[len(prefix):].partition("?")
+        if what == "/never":
+            return self.wait()
+        if what == "/waiting":
+            return self.answer(json.dumps({"seen": seen, "waiting": waiting}).encode())
+        if what == "/cached":
+            return self.answer(b"<!doctype html><title>cached</title>", Cache_Control="max-age=3600, immutable", ETag='"1"')
+        if what == "/breach":
+            return self.answer(BREACH, Content_Security_Policy="img-src 'none'; report-uri " + query)
         self.send_response(302 if what == "/redirect" else 200)
         if what == "/redirect":
             self.send_header("Location", prefix + "/../../../api/v1/secrets")
@@ -88,6 +118,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer((options["--host"], int(options["--port"])), Handler).serve_forever()
 `;
 
+async function makeBoard(daemon) {
+  await daemon.api("POST", BOARDS, {
+    apiVersion: "tensorstack.dev/v1beta1",
+    kind: "TensorBoard",
+    metadata: { name: "evil" },
+    spec: { logDir: { pvc: [{ name: "curves" }] } },
+  });
+  await daemon.phase("evil", "Running", BOARDS);
+}
+
 const shared = withConsole([], async (daemon) => {
   const program = path.join(daemon.folder, "bin/tensorboard");
   fs.mkdirSync(path.dirname(program));
@@ -96,25 +136,20 @@ const shared = withConsole([], async (daemon) => {
     metadata: { name: "treasure" },
     stringData: { a: "b" },
   });
-  await daemon.api("POST", BOARDS, {
-    apiVersion: "tensorstack.dev/v1beta1",
-    kind: "TensorBoard",
-    metadata: { name: "evil" },
-    spec: { logDir: { pvc: [{ name: "curves" }] } },
-  });
-  await daemon.phase("evil", "Running", BOARDS);
+  await makeBoard(daemon);
 });
 
 const openBoard = (page) => openApp(page, "/tensorboards");
 
-test("a hostile program sees nothing but itself", async () => {
+/** Opens it and has its page try everything. */
+async function seesNothingButItself(list, pathname, otherwise) {
   const { daemon } = shared;
   const page = await shared.browser.page(daemon);
-  const popup = await openBoard(page);
+  const popup = await openApp(page, list);
   await popup.waitForFunction(() => document.title === "tried");
   const at = new URL(popup.url());
   assert.match(at.host, new RegExp(`^app-[0-9a-f]{32}\\.localhost:${daemon.port}$`));
-  assert.equal(at.pathname, "/tensorboard/default/evil/");
+  assert.equal(at.pathname, pathname);
   const found = JSON.parse(await popup.locator("#out").textContent());
   assert.deepEqual(found, {
     api: "failed: TypeError",
@@ -136,6 +171,7 @@ test("a hostile program sees nothing but itself", async () => {
     form: "sent",
     parent: "",
     domain: "failed: SecurityError",
+    ...otherwise,
   });
   // The same without its policy, which is the browser's: the server itself gives such a page
   // nothing.
@@ -187,6 +223,141 @@ test("a hostile program sees nothing but itself", async () => {
     (one) => one.metadata.name,
   );
   assert.ok(!names.includes("forged"));
+  await page.context().close();
+}
+
+test("a hostile program sees nothing but itself", () =>
+  seesNothingButItself("/tensorboards", "/tensorboard/default/evil/", {}));
+
+// Where people work, windows may be opened; what is in them stays out of reach.
+test("a hostile Notebook sees nothing but itself", async () => {
+  const { daemon } = shared;
+  await daemon.api("POST", NOTEBOOKS, {
+    apiVersion: "tensorstack.dev/v1beta1",
+    kind: "Notebook",
+    metadata: { name: "evil" },
+    spec: {
+      template: {
+        spec: {
+          containers: [
+            {
+              name: "notebook",
+              image: "none",
+              command: [
+                "sh",
+                "-c",
+                'exec tensorboard --path_prefix "$NB_PREFIX" --host 127.0.0.1 --port "$MUSTER_APP_PORT"',
+              ],
+            },
+          ],
+        },
+      },
+    },
+  });
+  await daemon.phase("evil", "Running", NOTEBOOKS);
+  await seesNothingButItself("/notebooks", "/notebook/default/evil/", { popup: "closed" });
+  await daemon.api("DELETE", `${NOTEBOOKS}/evil`);
+});
+
+test("who begins and breaks off requests without end holds nothing", async () => {
+  const page = await shared.browser.page(shared.daemon, { allow: [/./] });
+  const popup = await openBoard(page);
+  await popup.waitForFunction(() => document.title === "tried");
+  // Twice as many as the program may have under way, as many at a time as a browser begins.
+  const { seen, waiting } = await popup.evaluate(async () => {
+    const state = async () => (await fetch("waiting")).json();
+    const until = async (right) => {
+      for (;;) {
+        const now = await state();
+        if (right(now)) return now;
+      }
+    };
+    for (let round = 1; round <= 26; round++) {
+      const leave = new AbortController();
+      const begun = [1, 2, 3, 4, 5].map((n) =>
+        fetch(`never?${round}.${n}`, { signal: leave.signal }).catch((error) => error.name),
+      );
+      await until(({ seen }) => seen >= 5 * round);
+      leave.abort();
+      await Promise.all(begun);
+    }
+    return until(({ waiting }) => waiting === 0);
+  });
+  assert.deepEqual([seen, waiting], [130, 0]);
+  await page.context().close();
+});
+
+test("a policy of the program's own reports nowhere", async () => {
+  const { daemon } = shared;
+  const reports = [];
+  let told;
+  const collector = http.createServer((request, answer) => {
+    if (request.method === "POST") {
+      reports.push(request.url);
+      told?.();
+    }
+    answer.setHeader("Content-Type", "text/html");
+    answer.setHeader("Content-Security-Policy", "img-src 'none'; report-uri /own");
+    answer.end("<!doctype html><img src=x.png>");
+  });
+  await new Promise((resolve) => collector.listen(0, "127.0.0.1", resolve));
+  const at = `http://127.0.0.1:${collector.address().port}`;
+  const page = await shared.browser.page(daemon, { allow: [/./] });
+  const popup = await openBoard(page);
+  await popup.waitForFunction(() => document.title === "tried");
+  for (const to of [`${at}/evil`, `${daemon.url}/api/v1/namespaces`]) {
+    await popup.goto(new URL(`breach?${to}`, popup.url()).href);
+    await popup.waitForFunction(() => document.title === "breached");
+  }
+  // A page elsewhere, whose breach comes later, is reported.
+  const own = new Promise((resolve) => (told = resolve));
+  const elsewhere = await page.context().newPage();
+  await elsewhere.goto(at);
+  await within(own, "a report");
+  assert.deepEqual(reports, ["/own"]);
+  await page.context().close();
+  collector.close();
+});
+
+test("a page it lets the browser keep is not shown after signing out", async () => {
+  const { daemon } = shared;
+  const page = await shared.browser.page(daemon, { allow: [/./] });
+  const popup = await openBoard(page);
+  await popup.waitForFunction(() => document.title === "tried");
+  const kept = new URL("cached", popup.url()).href;
+  await popup.goto(kept);
+  assert.equal(await popup.title(), "cached");
+  await popup.goto("about:blank");
+  await page.getByRole("button", { name: "owner" }).click();
+  await page.getByRole("menuitem", { name: "退出登录" }).click();
+  await page.getByLabel("令牌").waitFor();
+  const seen = async (go) => {
+    await go();
+    await popup.waitForLoadState();
+    assert.notEqual(await popup.title(), "cached");
+  };
+  await seen(() => popup.goBack());
+  await seen(() => popup.goto(kept));
+  await page.context().close();
+});
+
+test("another of the same name finds nothing that the first one left in the browser", async () => {
+  const { daemon } = shared;
+  const page = await shared.browser.page(daemon, { allow: [/./] });
+  const first = await openBoard(page);
+  await first.waitForFunction(() => document.title === "tried");
+  const kept = new URL("cached", first.url()).href;
+  await first.goto(kept);
+  await first.evaluate(() => localStorage.setItem("left", "here"));
+  await daemon.api("DELETE", `${BOARDS}/evil`);
+  await daemon.until(BOARDS, (boards) => boards.size === 0, "it to be gone");
+  await makeBoard(daemon);
+  const second = await openBoard(page);
+  await second.waitForFunction(() => document.title === "tried");
+  assert.notEqual(new URL(second.url()).host, new URL(kept).host);
+  assert.equal(await second.evaluate(() => localStorage.length), 0);
+  await first.goto(kept);
+  assert.notEqual(await first.title(), "cached");
   await page.context().close();
 });
 

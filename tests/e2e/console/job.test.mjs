@@ -1,5 +1,5 @@
 // A job's page in the order people ask: state and why, progress, loss, last lines; then what is closed
-// until somebody opens it, and stays as he left it.
+// until it is opened, and stays as it was left.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Gate, JOBS, PODS, axe, job, shot, testNoComplaints, withConsole } from "./harness.mjs";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { axe, shot, testNoComplaints, withConsole } from "./harness.mjs";
+import { axe, PODS, shot, testNoComplaints, withConsole } from "./harness.mjs";
 import { openApp } from "./lab.mjs";
 
 const NOTEBOOKS = "/apis/tensorstack.dev/v1beta1/namespaces/default/notebooks";
@@ -105,6 +105,23 @@ test("made, opened, paused, resumed, deleted", async () => {
   await row.getByRole("button", { name: "更多 mnist" }).click();
   await page.getByRole("menuitem", { name: "删除" }).click();
   await page.getByText("还没有 Notebook").waitFor();
+  await page.context().close();
+});
+
+test("GPUs of the form are asked for, and that there are none is said", async () => {
+  const { daemon } = shared;
+  const page = await shared.browser.page(daemon);
+  await page.goto("/notebooks");
+  await page.getByRole("button", { name: "创建 Notebook" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("名称").fill("large");
+  await dialog.getByLabel("GPU").fill("99");
+  await dialog.getByRole("button", { name: "创建", exact: true }).click();
+  await page.locator("tbody tr").getByText(/GPU/).waitFor();
+  const pod = await daemon.api("GET", `${PODS}/large-nb`);
+  assert.equal(pod.spec.containers[0].resources.limits["nvidia.com/gpu"], "99");
+  await shot(page, "notebook-without-gpu");
+  await daemon.api("DELETE", `${NOTEBOOKS}/large`);
   await page.context().close();
 });
 

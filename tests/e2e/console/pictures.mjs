@@ -1,5 +1,5 @@
 // pictures.mjs - a picture of every page with real work on it: zh and en, light and dark, 1440 and 360
-// pixels wide, in build/console-shots/real. axe looks at each. Not a test: somebody looks at them.
+// pixels wide, in build/console-shots/real. axe looks at each. Not a test: the pictures are for people to look at.
 //
 //   node tests/e2e/console/pictures.mjs [PAGE...]
 //
@@ -221,7 +221,7 @@ export const PAGES = [
   ["job", at("fashion-mnist-ddp"), (p) => p.locator(".log-line").first()],
   ["job-done", at("mnist-lr-005"), (p) => p.locator("main h1")],
   ["job-note", at("baseline-with-a-note"), (p) => p.locator(".note table")],
-  ["job-queued", at("queued-ablation-0"), (p) => p.locator(".box.warn")],
+  ["job-queued", at("queued-ablation-1"), (p) => p.locator(".box.warn")],
   ["job-killed", at("killed-by-somebody"), (p) => p.locator(".box.bad")],
   ["job-retried", at("flaky-network"), (p) => p.locator(".box.bad pre")],
   ["ranks", at("ranks-16-straggler", "metrics"), chart],

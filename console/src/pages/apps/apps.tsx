@@ -116,7 +116,7 @@ export function AppActions(props: { app: App; kind: Kind; label: string }) {
   );
 }
 
-/** Its state in a word, and that nobody has used it for long. */
+/** Its state in a word, what it waits for, and that nobody has used it for long. */
 export function AppState(props: { app: App }) {
   const { status } = props.app;
   const message = sayBoth(status?.message ?? "", lang.value);
@@ -130,6 +130,7 @@ export function AppState(props: { app: App }) {
         </div>
       ) : null}
       {status?.phase === "Failed" && message ? <div class="danger">{message}</div> : null}
+      {status?.phase === "Initializing" && message ? <div class="muted">{message}</div> : null}
     </>
   );
 }

@@ -1,6 +1,7 @@
 // Runs beside each other: their curves by tag, a table of what differs, parameters against a metric.
 // The address holds all of it: which jobs, the order, what is drawn and how.
-import { useMemo } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSummaries } from "../../curves/many.ts";
 import { DrawingTools, readDrawing } from "../../curves/tools.tsx";
 import { useJobs } from "../../data/jobs.ts";
@@ -66,6 +67,19 @@ function useChosen(all: Job[]): Job[] {
     () => jobs,
     [jobs.map((job) => `${job.metadata.uid}${job.metadata.resourceVersion}`).join()],
   );
+}
+
+/** After new figures it follows when the page has nothing else to do: thousands of cells must not hold
+ * up the curves. */
+function WhenIdle(props: { figures: unknown; children: ComponentChildren }) {
+  const [ready, setReady] = useState<unknown>(null);
+  const last = useRef<ComponentChildren>(null);
+  useEffect(() => {
+    const asked = requestIdleCallback(() => setReady(props.figures), { timeout: 1000 });
+    return () => cancelIdleCallback(asked);
+  }, [props.figures]);
+  if (ready === props.figures) last.current = props.children;
+  return <>{last.current}</>;
 }
 
 function Comparison(props: { jobs: Job[] }) {
@@ -158,12 +172,12 @@ function Comparison(props: { jobs: Job[] }) {
           {t("all")}
         </label>
       </div>
-      {table}
+      <WhenIdle figures={runs}>{table}</WhenIdle>
       <div class="section-head">
         <h2>{t("parallel")}</h2>
         <Select label={t("metric")} name="y" value={metric.id} options={options(metrics)} />
       </div>
-      {pictures.parallel}
+      <WhenIdle figures={runs}>{pictures.parallel}</WhenIdle>
       {parameter ? (
         <>
           <div class="section-head">
@@ -175,7 +189,7 @@ function Comparison(props: { jobs: Job[] }) {
               options={options(parameters)}
             />
           </div>
-          {pictures.scatter}
+          <WhenIdle figures={runs}>{pictures.scatter}</WhenIdle>
         </>
       ) : null}
     </>

@@ -160,7 +160,7 @@ export function firstLook(): string {
 /** Annotations that are part of what runs: where it starts, where it writes. */
 const CARRIED = ["muster.dev/folder", "muster.dev/log-dir"];
 
-/** On a job that somebody wrote who may not be any user of the machine. */
+/** On a job whose author may not act as any user of the machine. */
 export const RUN_AS = "muster.dev/run-as";
 /** Asks for the same of a new one. */
 export const AS_NAMESPACE = "namespace";

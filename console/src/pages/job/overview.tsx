@@ -193,6 +193,7 @@ function Types(props: { job: Job; pods: Pod[] }) {
           <tbody>
             {(props.job.spec?.replicaSpecs ?? []).map((spec) => {
               const image = spec.template?.spec?.containers?.[0]?.image ?? "";
+              const runtime = spec.template?.spec?.runtimeClassName;
               const policy =
                 typeof spec.restartPolicy === "string"
                   ? spec.restartPolicy
@@ -217,7 +218,7 @@ function Types(props: { job: Job; pods: Pod[] }) {
                   <td class="nobr">
                     {image ? (
                       <>
-                        <code>{image}</code>{" "}
+                        <code>{image}</code> {runtime ? <>({runtime}) </> : null}
                         <button
                           type="button"
                           class="chip"

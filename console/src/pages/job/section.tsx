@@ -14,7 +14,7 @@ function kept(): Record<string, boolean> {
   try {
     return JSON.parse(localStorage.getItem(place()) ?? "{}") as Record<string, boolean>;
   } catch {
-    return {}; // somebody wrote something else there
+    return {}; // another program wrote something else there
   }
 }
 

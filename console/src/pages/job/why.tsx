@@ -5,10 +5,9 @@ import { corePath } from "../../data/kinds.ts";
 import { leavesAt } from "../../data/removal.ts";
 import type { Job, Pod } from "../../data/types.ts";
 import { lang, tc, translator } from "../../i18n/index.ts";
-import { failureTexts } from "../../i18n/failure.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import {
-  exitWord,
+  codeText,
   firstEnding,
   outcomeOf,
   sentenceOf,
@@ -18,6 +17,7 @@ import {
   type Ending,
 } from "../../lib/failure.ts";
 import { failedReplicas, jobHref } from "../../lib/jobs.ts";
+import { say } from "../../lib/say.ts";
 import { stateOfJob } from "../../lib/state.ts";
 import { duration, exact, millis, now } from "../../lib/time.ts";
 import { spansOf } from "../../logs/ansi.ts";
@@ -25,7 +25,6 @@ import { Said } from "../../ui/said.tsx";
 import { undoRemoval } from "../jobs/remove.tsx";
 
 const t = translator(jobTexts);
-const endWord = translator(failureTexts);
 const LINES = 20;
 
 function useLastLines(ending: Ending | null): string {
@@ -73,7 +72,7 @@ function LastLines(props: { text: string }) {
 function Failed(props: { job: Job; pods: Pod[] }) {
   const ending = firstEnding(props.pods);
   const lines = useLastLines(ending);
-  const words = ending ? endWord(exitWord(ending.code), { n: ending.code - 128 }) : "";
+  const words = ending ? codeText(ending.code, ending.message, lang.value) : "";
   return (
     <div class="box bad" role="region" aria-label={t("failedTitle")}>
       <h2>{t("failedTitle")}</h2>
@@ -94,7 +93,7 @@ function Failed(props: { job: Job; pods: Pod[] }) {
             {ending.message ? (
               <>
                 {" "}
-                · <code>{ending.message}</code>
+                · <code>{say(ending.message, lang.value)}</code>
               </>
             ) : null}
           </p>
@@ -148,7 +147,7 @@ function Partly(props: { job: Job; pods: Pod[] }) {
   const words = ending
     ? t("exitCode", {
         code: ending.code,
-        words: endWord(exitWord(ending.code), { n: ending.code - 128 }),
+        words: codeText(ending.code, ending.message, lang.value),
       })
     : "";
   return (

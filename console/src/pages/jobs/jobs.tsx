@@ -159,7 +159,7 @@ function gpuTotals(jobs: Job[]): { used: number; waiting: number } {
   return sum;
 }
 
-/** One answer for many: what failed is told once. */
+/** One message for many: failures are reported once. */
 function pauseAll(jobs: Job[], on: boolean): void {
   void Promise.allSettled(jobs.map((job) => setPaused(job, on))).then((results) => {
     const failed = results.filter((one): one is PromiseRejectedResult => one.status === "rejected");

@@ -16,7 +16,7 @@ import { toast, undoToast } from "../../ui/toast.tsx";
 const t = translator(jobsTexts);
 const CLI_LINES = 4;
 
-/** Does it to all; what failed is told once. Answers those it was done to. */
+/** Applies it to all and reports failures once. Returns those it succeeded for. */
 async function toAll(jobs: Job[], what: (job: Job) => Promise<unknown>): Promise<Job[]> {
   const results = await Promise.allSettled(jobs.map(what));
   const failed = results.filter((one): one is PromiseRejectedResult => one.status === "rejected");

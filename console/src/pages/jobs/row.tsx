@@ -24,7 +24,7 @@ import { isOver, stateOfJob } from "../../lib/state.ts";
 import { duration, now } from "../../lib/time.ts";
 import { noteOf, plainLabels, tagsOf } from "../../lib/remarks.ts";
 import { say, sayBoth } from "../../lib/say.ts";
-import { placeUnsaid } from "../../lib/waiting.ts";
+import { placeInLine } from "../../lib/waiting.ts";
 import { Icon } from "../../ui/icon.tsx";
 import {
   CliIcon,
@@ -59,7 +59,7 @@ function ProgressCell(props: { job: Job }) {
   const p = props.job.status?.progress;
   const state = stateOfJob(props.job);
   if (state === "queued") {
-    const at = placeUnsaid(props.job.status);
+    const at = placeInLine(props.job.status);
     const why = say(props.job.status?.message ?? "", lang.value);
     return (
       <span class="dim" title={sayBoth(props.job.status?.message ?? "", lang.value)}>

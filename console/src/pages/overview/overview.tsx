@@ -14,7 +14,7 @@ import { formatQuantity, plainCores } from "../../lib/quantity.ts";
 import { seeAll, seen, unseen } from "../../lib/seen.ts";
 import { stateOfJob, type State } from "../../lib/state.ts";
 import { duration, exact, millis, now } from "../../lib/time.ts";
-import { placeUnsaid } from "../../lib/waiting.ts";
+import { placeInLine } from "../../lib/waiting.ts";
 import { project } from "../../project.tsx";
 import { showState } from "../../tabicon.ts";
 import { Gauge } from "../../ui/gauge.tsx";
@@ -190,7 +190,7 @@ function Waiting(props: { jobs: Job[] }) {
   return (
     <ol class="items">
       {waiting.slice(0, SHOWN).map((job) => {
-        const at = placeUnsaid(job.status);
+        const at = placeInLine(job.status);
         const queue = queueOf(job);
         return (
           <li key={job.metadata.uid}>
