@@ -345,7 +345,7 @@ class ControlPlane:
                 if b"supervise" in command and of_folder or any(mark in environment for mark in marks):
                     os.kill(int(entry.name), signal.SIGKILL)
 
-    # --- who asks ---
+    # --- callers ---
 
     def kubeconfig(self, name, token=None, token_file=None, port=None):
         certificate = self.authority.read_bytes()

@@ -21,7 +21,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 AGE = re.compile(r"^(\d+[smhd])+$|^<invalid>$")
 VARYING = {"uid": "UID", "resourceVersion": "RV", "continue": "MORE", "token": "TOKEN", "pod-template-hash": "HASH"}
 
-# (name of the request, path in the answer, why): patterns, the whole text. What "issue 18" says is to be mended there.
+# (name of the request, path in the answer, why): patterns that match the whole text. A "known gap" is not intended.
 MEANT = differential_requests.MEANT
 
 

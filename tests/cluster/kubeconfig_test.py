@@ -139,7 +139,7 @@ class Kubeconfig(unittest.TestCase):
         self.works(self.config(data))
 
     def test_a_certificate_that_is_renewed(self):
-        """Somebody without rights first; from the next request on the one in its place."""
+        """A user without rights first; from the next request on the one that replaced it."""
         folder = self.plane.folder
         self.sign(folder, "nobody", "/CN=nobody")
 

@@ -34,7 +34,7 @@ class Leader(unittest.TestCase):
 
     @classmethod
     def holder(cls, lease, other):
-        """Who holds the lease, when it is somebody else."""
+        """The holder of the lease, once it is another."""
         def done(leases):
             now = leases.get(lease, {}).get("spec", {}).get("holderIdentity", "")
             return now if now != other else None

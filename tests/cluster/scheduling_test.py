@@ -189,7 +189,7 @@ class Scheduling(unittest.TestCase):
 
 
 class Devices(unittest.TestCase):
-    """What device plugins do to a node is seen in its status alone: both schedulers count it, whoever placed what is there."""
+    """What device plugins do to a node is seen in its status alone: both schedulers count it, whichever placed the pods."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,4 +1,4 @@
-"""Many jobs on a real API server, and somebody who plays the kubelet: pods that are bound run and end as the test wants."""
+"""Many jobs on a real API server, and a stand-in for the kubelet: pods that are bound run and end as the test wants."""
 import collections
 import contextlib
 import http.client

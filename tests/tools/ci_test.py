@@ -16,7 +16,7 @@ class Ci(unittest.TestCase):
             cases = "".join("%s) %s ;;\n" % (t.replace("_", "-"), do) for t, do in targets.items())
             make.write_text("#!/bin/sh\ncase $1 in\n%sesac\n" % cases)
             make.chmod(0o755)
-            done = subprocess.run([TOP / ".ci/run", "test", "test-cluster"], capture_output=True, text=True, env=dict(
+            done = subprocess.run([TOP / ".ci/run"], capture_output=True, text=True, env=dict(
                 os.environ, PATH="%s:%s" % (folder, os.environ["PATH"]), **(settings or {})))
         lines = done.stdout.splitlines()
         return lines[-1], lines[:-1], done.returncode
@@ -42,6 +42,21 @@ class Ci(unittest.TestCase):
         total, _, code = self.run_with(test="echo 9 passed, 1 failed; echo 'make: *** [test] Error 1' >&2; exit 2",
                                        test_cluster="echo 3 passed, 0 failed")
         self.assertEqual((total, code), ("12 passed, 1 failed", 1))
+
+    def test_what_fails_beside_others_is_run_once_more_alone(self):
+        bad = "echo 'FAIL  normal e2e/a_test (exit status 1)'; echo 9 passed, 2 failed; exit 2"
+        many = "for i in 1 2 3 4; do echo \"FAIL  normal e2e/a$i (exit status 1)\"; done; echo 9 passed, 4 failed; exit 2"
+        with tempfile.TemporaryDirectory() as folder:
+            runner = pathlib.Path(folder, "runner")
+            for does, test, end in (("exit 0", bad, ("14 passed, 0 failed", 0)), ("exit 1", bad, ("12 passed, 2 failed", 1)),
+                                    ("exit 0", many, ("12 passed, 4 failed", 1))):
+                with self.subTest(does=does, test=test):
+                    runner.write_text("#!/bin/sh\necho \"ran $ONLY\"; %s\n" % does)
+                    runner.chmod(0o755)
+                    total, lines, code = self.run_with({"CI_RUNNER": str(runner)}, test=test, test_cluster="echo 3 passed, 0 failed")
+                    self.assertEqual((total, code), end)
+                    self.assertEqual("ran normal e2e/a_test" in lines, test is bad)
+                    self.assertEqual("FLAKY    normal e2e/a_test: failed beside other programs, passed alone" in lines, end[1] == 0)
 
     def test_a_target_without_a_total_is_named(self):
         for do, status in (("exit 2", 2), ("true", 0), ("echo 3 passed, 0 failed; echo then it broke", 0)):
