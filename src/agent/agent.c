@@ -456,7 +456,7 @@ static int open_volumes(struct agent *a, const struct agent_options *o, struct e
     a->images = a->folder ? images_new(&(struct images_options){.loop = a->loop,
                                                                 .data = a->folder,
                                                                 .limit_bytes = o->image_bytes,
-                                                                .on_over = on_image,
+                                                                .on_change = on_image,
                                                                 .arg = a})
                           : NULL;
     rc = root && a->scratch && a->folder && a->start && a->images ? file_make_dirs(scratch, 0700)

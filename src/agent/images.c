@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "runtime/image_store.h"
 
+#define PROGRESS_MS 3000 /* each change is a write per waiting pod */
 #define PULL_ARENA_LIMIT_BYTES (64u * 1024u * 1024u)
 
 struct image_job {
@@ -25,6 +26,8 @@ struct images {
     char *data;
     struct image_job *first; /* the one under way, then those that wait */
     bool running, ended;
+    struct image_progress reported;
+    struct clock_timer *timer; /* while one is under way */
 };
 
 struct images *images_new(const struct images_options *o)
@@ -82,6 +85,11 @@ int64_t image_job_took_ms(const struct image_job *j)
     return j->took_ms;
 }
 
+struct image_progress image_job_progress(const struct image_job *j)
+{
+    return image_pull_progress(&j->pull);
+}
+
 /* On a pool thread. Room is made after a pull, when nothing waits for it. */
 static void pull(void *arg)
 {
@@ -99,11 +107,31 @@ static void pull(void *arg)
 
 static void begin(struct images *s);
 
+static void look_again(void *arg)
+{
+    struct images *s = arg;
+    struct image_progress now = image_job_progress(s->first);
+    bool changed = now.layers != s->reported.layers || now.unpacks != s->reported.unpacks ||
+                   now.bytes_done != s->reported.bytes_done;
+
+    s->timer = clock_start(loop_clock(s->o.loop), PROGRESS_MS, look_again, s);
+    s->reported = now;
+    if (changed)
+        s->o.on_change(s->o.arg);
+}
+
+static void stop_looking(struct images *s)
+{
+    clock_stop(loop_clock(s->o.loop), s->timer);
+    s->timer = NULL;
+}
+
 static void on_pulled(void *arg)
 {
     struct image_job *j = arg;
     struct images *s = j->images;
 
+    stop_looking(s);
     s->first = j->next;
     s->running = false;
     j->over = true;
@@ -115,7 +143,7 @@ static void on_pulled(void *arg)
         images_free(s);
         return;
     }
-    s->o.on_over(s->o.arg);
+    s->o.on_change(s->o.arg);
     begin(s);
 }
 
@@ -128,6 +156,8 @@ static void begin(struct images *s)
     j->began_ms = clock_now_ms(loop_clock(s->o.loop));
     j->pull = (struct image_pull){.data = s->data, .name = j->name, .auth = j->auth};
     s->running = true;
+    s->reported = (struct image_progress){0};
+    s->timer = clock_start(loop_clock(s->o.loop), PROGRESS_MS, look_again, s);
     if (loop_work(s->o.loop, pull, on_pulled, j) == 0)
         return;
     (void)err_set(&j->err, ERR_INTERNAL, "out of memory");
@@ -172,6 +202,7 @@ void images_free(struct images *s)
     if (!s)
         return;
     if (s->running) {
+        stop_looking(s);
         s->ended = true;
         image_pull_end(&s->first->pull);
         return;

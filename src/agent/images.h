@@ -6,6 +6,7 @@
 #define MUSTER_AGENT_IMAGES_H
 
 #include "loop/loop.h"
+#include "runtime/image_store.h"
 
 #define IMAGES_AGE_MS (INT64_C(30) * 24 * 3600 * 1000) /* then an unused image is removed */
 
@@ -13,8 +14,8 @@ struct images_options {
     struct loop *loop;
     const char *data;    /* the data folder */
     int64_t limit_bytes; /* of all images together; 0: none */
-    /* A pull is over. */
-    void (*on_over)(void *arg);
+    /* A pull is over, or has got further. */
+    void (*on_change)(void *arg);
     void *arg;
 };
 
@@ -33,5 +34,6 @@ bool image_job_is_over(const struct image_job *j);
 /* Why it failed; NULL: it did not. */
 const char *image_job_problem(const struct image_job *j);
 int64_t image_job_took_ms(const struct image_job *j);
+struct image_progress image_job_progress(const struct image_job *j);
 
 #endif

@@ -124,6 +124,19 @@ static size_t begin_job(struct arena *a, struct images *images, struct pod_image
     return p->len++;
 }
 
+static const char *progress_words(struct arena *a, const struct image_job *j)
+{
+    struct image_progress p = image_job_progress(j);
+
+    if (p.unpacks)
+        return arena_printf(a, "unpacking image \"%s\"", image_job_name(j));
+    if (p.layers == 0)
+        return arena_printf(a, "pulling image \"%s\"", image_job_name(j));
+    return arena_printf(a, "pulling image \"%s\": %u of %u layers, %.1f of %.1f MB",
+                        image_job_name(j), p.layers_done, p.layers, (double)p.bytes_done / 1e6,
+                        (double)p.bytes / 1e6);
+}
+
 static void judge_job(struct arena *a, struct pod_images *p, size_t i,
                       struct pod_images_answer *ret)
 {
@@ -133,7 +146,7 @@ static void judge_job(struct arena *a, struct pod_images *p, size_t i,
     if (!image_job_is_over(j)) {
         if (ret->state != POD_IMAGES_READY)
             return;
-        fail(ret, "ContainerCreating", arena_printf(a, "pulling image \"%s\"", name));
+        fail(ret, "ContainerCreating", progress_words(a, j));
         ret->state = POD_IMAGES_PULLING;
         return;
     }

@@ -19,12 +19,15 @@
 #include <unistd.h>
 
 #include "base/percent.h"
+#include "base/sha256.h"
 #include "loop/file.h"
 #include "runtime/image_root.h"
 
 #define NAME_LIMIT 512
-#define OUTPUT_LIMIT_BYTES (256u * 1024u)
 #define BLOB_LIMIT_BYTES (4u * 1024u * 1024u) /* of manifests and configurations */
+#define OUTPUT_LIMIT_BYTES (2 * BLOB_LIMIT_BYTES)
+#define PROGRESS_MS 500
+#define PARTIAL_BLOB "oci-put-blob" /* skopeo's names of layers under way, in the layout */
 #define DIGEST_PREFIX "sha256:"
 #define DIGEST_HEX 64
 #define IMAGE_FILE "image.json"
@@ -223,6 +226,71 @@ int image_list(struct arena *a, const char *data, struct image **ret, size_t *re
     return 0;
 }
 
+/* --- progress --- */
+
+struct pulling {
+    struct arena *a;
+    struct image_pull *p;
+    const char *tmp, *out; /* the layout, and the image unpacked from it */
+    const char *digest;
+    const struct json *layers; /* of the registry's manifest; NULL: not known */
+    struct json *image; /* image.json */
+    struct err *err;
+};
+
+struct image_progress image_pull_progress(const struct image_pull *p)
+{
+    return (struct image_progress){.layers = atomic_load(&p->layers),
+                                   .layers_done = atomic_load(&p->layers_done),
+                                   .bytes = atomic_load(&p->bytes),
+                                   .bytes_done = atomic_load(&p->bytes_done),
+                                   .unpacks = atomic_load(&p->unpacks)};
+}
+
+struct partial {
+    const struct pulling *w;
+    int64_t bytes;
+};
+
+static int add_partial(void *arg, const char *name)
+{
+    struct partial *sum = arg;
+    char path[PATH_MAX];
+    struct stat st;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", sum->w->tmp, name);
+    if (strncmp(name, PARTIAL_BLOB, strlen(PARTIAL_BLOB)) == 0 && stat(path, &st) == 0)
+        sum->bytes += st.st_size;
+    return 0;
+}
+
+static void note_progress(const struct pulling *w)
+{
+    struct partial sum = {.w = w};
+    unsigned layers = 0, done = 0;
+    int64_t bytes = 0;
+    char path[PATH_MAX];
+
+    json_each (layer, w->layers) {
+        int64_t size = json_get_int(layer, "size", 0);
+        const char *digest = json_get_string(layer, "digest", "");
+
+        (void)snprintf(path, sizeof(path), "%s/blobs/sha256/%s", w->tmp,
+                       is_digest(digest) ? digest + strlen(DIGEST_PREFIX) : "-");
+        layers++;
+        bytes += size;
+        if (access(path, F_OK) == 0) {
+            done++;
+            sum.bytes += size;
+        }
+    }
+    (void)each_entry(w->tmp, add_partial, &sum);
+    atomic_store(&w->p->bytes, bytes);
+    atomic_store(&w->p->bytes_done, min_i64(sum.bytes, bytes));
+    atomic_store(&w->p->layers_done, done);
+    atomic_store(&w->p->layers, layers);
+}
+
 /* --- programs --- */
 
 struct output {
@@ -317,9 +385,11 @@ void image_pull_end(struct image_pull *p)
 }
 
 /* What it printed goes to ret_out, unless that is NULL. */
-static int run(struct arena *a, struct image_pull *p, const char *const argv[],
-               const char **ret_out, struct err *err)
+static int run(struct pulling *w, const char *const argv[], const char **ret_out)
 {
+    struct arena *a = w->a;
+    struct image_pull *p = w->p;
+    struct err *err = w->err;
     struct output outputs[2] = {{.fd = -1, .text = BUF_INIT(OUTPUT_LIMIT_BYTES)},
                                 {.fd = -1, .text = BUF_INIT(OUTPUT_LIMIT_BYTES)}};
     int out[2] = {-1, -1}, error[2] = {-1, -1}, code = -1, rc = 0;
@@ -342,8 +412,10 @@ static int run(struct arena *a, struct image_pull *p, const char *const argv[],
         struct pollfd fds[2] = {{.fd = outputs[0].fd, .events = POLLIN},
                                 {.fd = outputs[1].fd, .events = POLLIN}};
 
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+        if (poll(fds, 2, w->layers ? PROGRESS_MS : -1) < 0 && errno != EINTR)
             break;
+        if (w->layers)
+            note_progress(w);
         for (size_t i = 0; i < 2; i++)
             if (fds[i].revents != 0)
                 read_output(&outputs[i]);
@@ -370,15 +442,6 @@ static int run(struct arena *a, struct image_pull *p, const char *const argv[],
 }
 
 /* --- one pull --- */
-
-struct pulling {
-    struct arena *a;
-    struct image_pull *p;
-    const char *tmp, *out; /* the layout, and the image unpacked from it */
-    const char *digest;
-    struct json *image; /* image.json */
-    struct err *err;
-};
 
 static int failed(struct pulling *w, const char *what, int rc)
 {
@@ -449,30 +512,77 @@ static void add_access(struct pulling *w, struct arguments *args, const char *tl
         add(args, tls_option);
 }
 
-/* The registry's digest of a tag. The image is then copied by it: the tag may change meanwhile. */
-static int ask_digest(struct pulling *w)
+/* As the registry has it, and its digest. */
+static const struct json *ask_manifest(struct pulling *w, const char *name, const char **ret_digest)
 {
     struct arguments args = {.len = 0};
-    const char *digest = NULL;
-    int rc;
+    unsigned char sum[SHA256_BYTES];
+    const char *text = NULL;
+    auto_err err = ERR_INIT;
+    struct sha256 hash;
+    struct buf digest = BUF_INIT(NAME_LIMIT);
 
-    w->digest = digest_of_name(w->p->name);
-    if (w->digest || w->p->from)
-        return 0;
     add(&args, "skopeo");
     add(&args, "inspect");
-    add(&args, "--no-tags");
-    add(&args, "--format");
-    add(&args, "{{.Digest}}");
+    add(&args, "--raw");
     add_access(w, &args, "--tls-verify=false");
-    add(&args, arena_printf(w->a, "docker://%s", w->p->name));
-    rc = run(w->a, w->p, args.list, &digest, w->err);
-    if (rc != 0)
-        return rc;
-    w->digest = digest ? arena_strndup(w->a, digest, strcspn(digest, "\n")) : NULL;
-    return w->digest && is_digest(w->digest)
-               ? 0
-               : err_set(w->err, ERR_UNAVAILABLE, "the registry has no sha256 digest of it");
+    add(&args, arena_printf(w->a, "docker://%s", name));
+    if (run(w, args.list, &text) != 0 || !text)
+        return NULL;
+    sha256_init(&hash);
+    sha256_add(&hash, text, strlen(text));
+    sha256_end(&hash, sum);
+    buf_adds(&digest, DIGEST_PREFIX);
+    for (size_t i = 0; i < SHA256_BYTES; i++)
+        buf_addf(&digest, "%02x", sum[i]);
+    *ret_digest = digest.failed ? NULL : arena_strndup(w->a, digest.data, digest.len);
+    buf_release(&digest);
+    return json_parse(w->a, text, strlen(text), &err);
+}
+
+/* Of an index, the digest of the image for this machine; NULL: none. */
+static const char *for_this_machine(const struct json *manifest)
+{
+#if defined(__aarch64__)
+    static const char architecture[] = "arm64";
+#else
+    static const char architecture[] = "amd64";
+#endif
+    json_each (m, json_get(manifest, "manifests"))
+        if (json_string_is(json_at(m, "platform", "os"), "linux") &&
+            json_string_is(json_at(m, "platform", "architecture"), architecture))
+            return json_get_string(m, "digest", NULL);
+    return NULL;
+}
+
+static const char *by_digest(struct pulling *w, const char *digest)
+{
+    return arena_printf(w->a, "%.*s@%s", (int)image_repository_len(w->p->name), w->p->name, digest);
+}
+
+/* The digest that a tag stands for, by which the image is then copied: the tag may change
+ * meanwhile. And its layers, unless that fails: they only tell the progress. */
+static int ask_registry(struct pulling *w)
+{
+    const char *digest = NULL, *part;
+    const struct json *manifest;
+
+    if (w->p->from)
+        return 0;
+    manifest = ask_manifest(w, w->digest ? by_digest(w, w->digest) : w->p->name, &digest);
+    if (err_is_set(w->err))
+        return err_errno(w->err->reason);
+    if (!manifest || !digest)
+        return err_set(w->err, ERR_UNAVAILABLE, "the registry's answer is not a manifest");
+    if (!w->digest)
+        w->digest = digest;
+    part = for_this_machine(manifest);
+    if (part && is_digest(part))
+        manifest = ask_manifest(w, by_digest(w, part), &digest);
+    err_release(w->err);
+    if (json_len(json_get(manifest, "layers")) > 0)
+        w->layers = json_get(manifest, "layers");
+    return 0;
 }
 
 static int copy(struct pulling *w)
@@ -482,12 +592,10 @@ static int copy(struct pulling *w)
     add(&args, "skopeo");
     add(&args, "copy");
     add_access(w, &args, "--src-tls-verify=false");
-    add(&args, w->p->from
-                   ? w->p->from
-                   : arena_printf(w->a, "docker://%.*s@%s", (int)image_repository_len(w->p->name),
-                                  w->p->name, w->digest));
+    add(&args,
+        w->p->from ? w->p->from : arena_printf(w->a, "docker://%s", by_digest(w, w->digest)));
     add(&args, arena_printf(w->a, "oci:%s:latest", w->tmp));
-    return run(w->a, w->p, args.list, NULL, w->err);
+    return run(w, args.list, NULL);
 }
 
 static struct json *read_blob(struct pulling *w, const char *digest)
@@ -552,7 +660,9 @@ static int unpack(struct pulling *w)
     add(&args, "--image");
     add(&args, arena_printf(w->a, "%s:latest", w->tmp));
     add(&args, rootfs);
-    rc = run(w->a, w->p, args.list, NULL, w->err);
+    w->layers = NULL;
+    atomic_store(&w->p->unpacks, true);
+    rc = run(w, args.list, NULL);
     if (rc != 0)
         return rc;
     counted_bytes = 0;
@@ -583,9 +693,12 @@ static int pull_locked(struct pulling *w, struct image *ret)
     int rc = prepare_folders(w);
     bool there = false;
 
-    if (rc == 0)
-        rc = ask_digest(w);
+    w->digest = digest_of_name(w->p->name);
     if (rc == 0 && w->digest)
+        there = read_image(w->a, w->p->data, w->p->name, w->digest, ret) == 0;
+    if (rc == 0 && !there)
+        rc = ask_registry(w);
+    if (rc == 0 && !there && w->digest)
         there = read_image(w->a, w->p->data, w->p->name, w->digest, ret) == 0;
     if (rc == 0 && !there) {
         rc = copy(w);

@@ -46,6 +46,13 @@ int image_find(struct arena *a, const char *data, const char *name, struct image
 int image_list(struct arena *a, const char *data, struct image **ret, size_t *ret_len,
                struct err *err) must_check;
 
+/* Of the compressed layers; those that were there before count as done. 0 layers: not known. */
+struct image_progress {
+    unsigned layers, layers_done;
+    int64_t bytes, bytes_done;
+    bool unpacks; /* all layers are there */
+};
+
 struct image_pull {
     const char *data;    /* the data folder */
     const char *name;    /* complete */
@@ -53,7 +60,12 @@ struct image_pull {
     const char *auth;    /* JSON of an authfile, or NULL: the user's own login */
     _Atomic pid_t child; /* the program under way; 0: none */
     atomic_bool ended;
+    atomic_uint layers, layers_done;
+    _Atomic int64_t bytes, bytes_done;
+    atomic_bool unpacks;
 };
+/* From another thread. */
+struct image_progress image_pull_progress(const struct image_pull *p);
 /* From another thread: it fails soon. */
 void image_pull_end(struct image_pull *p);
 

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -524,6 +525,21 @@ class Images(WithImages):
             self.ended(name)
         pulled = [one for one in self.registry.gate.blobs if one == digest]
         self.assertEqual(len(pulled), 1)
+
+    def test_the_progress_of_a_pull_is_reported(self):
+        self.push("large", [layer({"large": os.urandom(4 << 20)}), self.base], {"Entrypoint": ["/bin/true"]})
+        self.registry.gate.hold(self.layers["large"][0])
+        jobs = harness.JOBS.format(ns="default")
+        self.daemon.call("POST", jobs, {
+            "apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob", "metadata": {"name": "patient"},
+            "spec": {"replicaSpecs": [{"type": "worker", "replicas": 1, "template": {"spec": {
+                "runtimeClassName": "image", "containers": [{"name": "pytorch", "image": self.image("large")}]}}}]}})
+        self.assertTrue(self.registry.gate.reached.wait(harness.PATIENCE))
+        words = r'pulling image ".*/large:1": 1 of 2 layers, [2-9]\.\d of \d\.\d MB'
+        said = r"patient-.* is waiting: " + words
+        self.daemon.wait_for(jobs, lambda found: re.search(said, json.dumps(found["patient"]["status"]).replace('\\"', '"')), words)
+        self.registry.gate.released.set()
+        self.daemon.wait_for(jobs, lambda found: found["patient"]["status"].get("phase") == "Succeeded", "the job to succeed")
 
     def test_a_pod_deleted_while_its_image_is_pulled(self):
         self.push("slow", [layer({"slow": os.urandom(1 << 20)}), self.base], {"Entrypoint": ["/bin/true"]})
