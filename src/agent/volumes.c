@@ -414,11 +414,21 @@ static int check_target(const char *target, struct err *err)
     return 0;
 }
 
+struct lookup {
+    struct arena *arena;
+    const char *const *env;
+    const char *missing; /* the first, or NULL */
+};
+
 static const char *env_lookup(void *arg, const char *name, size_t len)
 {
-    for (const char *const *e = arg; *e; e++)
+    struct lookup *l = arg;
+
+    for (const char *const *e = l->env; *e; e++)
         if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
             return *e + len + 1;
+    if (!l->missing)
+        l->missing = arena_strndup(l->arena, name, len);
     return NULL;
 }
 
@@ -427,9 +437,14 @@ static int sub_path_of(const struct preparation *p, const struct json *m,
 {
     const char *text = json_get_string(m, "subPath", "");
     const char *expression = json_get_string(m, "subPathExpr", "");
+    struct lookup l = {.arena = p->arena, .env = c->env};
 
     if (*expression)
-        text = expand_vars(p->arena, expression, env_lookup, (void *)(uintptr_t)c->env);
+        text = expand_vars(p->arena, expression, env_lookup, &l);
+    if (l.missing)
+        return err_set(err, ERR_INVALID,
+                       "subPathExpr \"%s\": the container has no variable \"%s\"", expression,
+                       l.missing);
     *ret = text && *text ? text : NULL;
     if (!*ret || volume_path_is_safe(*ret))
         return 0;
@@ -450,7 +465,7 @@ static int build_mount(const struct preparation *p, const struct json *spec,
 {
     const char *name = json_get_string(spec, "name", "");
     const struct volume *v = find_volume(p, name);
-    const char *target = json_get_string(spec, "mountPath", ""), *sub_path;
+    const char *target = json_get_string(spec, "mountPath", ""), *sub_path = NULL;
     int rc = check_target(target, err);
 
     if (rc == 0 && !v)

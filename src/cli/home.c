@@ -206,7 +206,7 @@ static int write_lock(int fd, const char *text)
 
 int home_lock(const struct home *h, int *ret_fd, struct err *err)
 {
-    int fd = open(h->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(h->lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     int r;
 
     if (fd < 0)
@@ -253,6 +253,18 @@ static bool has_entries(const char *path)
     return any;
 }
 
+/* 1: it is there; 0: it is not. Links are not followed: what they lead to may be another's. */
+static int find_own_file(const char *path, const char *hint, struct stat *ret, struct err *err)
+{
+    if (lstat(path, ret) != 0)
+        return errno == ENOENT ? 0 : system_error(err, errno, "look at", path);
+    if (S_ISREG(ret->st_mode) && ret->st_uid == geteuid())
+        return 1;
+    err_set(err, ERR_FORBIDDEN, "%s is not a file of this user's own", path);
+    err_hint(err, "%s", hint);
+    return -EPERM;
+}
+
 static int make_private(const char *path, const struct stat *st, struct err *err)
 {
     if ((st->st_mode & 077) == 0)
@@ -278,11 +290,15 @@ int home_check_database(const struct home *h, struct err *err)
 {
     char log[PATH_MAX];
     struct stat db, wal;
-    bool there = stat(h->db_path, &db) == 0, has_log;
-    int r = 0;
+    static const char hint[] = "a link, a folder or another user's file is not used: put the file "
+                               "itself there";
+    int r, there, has_log;
 
     (void)snprintf(log, sizeof(log), "%s-wal", h->db_path);
-    has_log = stat(log, &wal) == 0;
+    there = find_own_file(h->db_path, hint, &db, err);
+    has_log = there < 0 ? there : find_own_file(log, hint, &wal, err);
+    if (has_log < 0)
+        return has_log;
     if (there && db.st_size > 0) {
         r = make_private(h->db_path, &db, err);
         return r == 0 && has_log ? make_private(log, &wal, err) : r;
@@ -296,7 +312,7 @@ int home_check_database(const struct home *h, struct err *err)
 
 int home_find_holder(const struct home *h, struct home_holder *ret, struct err *err)
 {
-    int fd = open(h->lock_path, O_RDONLY | O_CLOEXEC);
+    int fd = open(h->lock_path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     struct flock lock = whole_file();
     int r = 0;
 
@@ -320,13 +336,9 @@ static int protect(const char *path, struct err *err)
     struct stat st;
     int r;
 
-    if (lstat(path, &st) != 0)
-        return errno == ENOENT ? 0 : system_error(err, errno, "look at", path);
-    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
-        err_set(err, ERR_FORBIDDEN, "%s is not a file of this user's own", path);
-        err_hint(err, "remove it: muster creates a new one");
-        return -EPERM;
-    }
+    r = find_own_file(path, "remove it: muster creates a new one", &st, err);
+    if (r <= 0)
+        return r;
     r = make_private(path, &st, err);
     if (r == 0 && (st.st_mode & 077))
         log_warn("if another user may have read it, stop muster, remove the files token and ca.pem "

@@ -328,6 +328,14 @@ static void say_unknown_kind(struct loader *l, const struct json *object)
 
     suggest_init(&near, name);
     for (size_t i = 0; kinds[i]; i++) {
+        if (strcmp(kinds[i]->name, name) == 0 && kinds[i]->refused) {
+            (void)snprintf(text, sizeof(text),
+                           "muster has no controller for a %s: create pods, or a "
+                           "PyTorchTrainingJob or MPIJob",
+                           name);
+            problem(l, line_of(object, "kind"), "kind", text);
+            return;
+        }
         if (strcmp(kinds[i]->name, name) == 0) {
             (void)snprintf(text, sizeof(text),
                            *version ? "\"%s\" has no %s: it must be %s"

@@ -278,6 +278,14 @@ static bool read_subject_part(gnutls_x509_crq_t q, const char *oid, unsigned ind
            strlen(out) == size;
 }
 
+static bool has_subject_part(gnutls_x509_crq_t q, const char *oid, unsigned index)
+{
+    size_t size = 0;
+
+    return gnutls_x509_crq_get_dn_by_oid(q, oid, index, 0, NULL, &size) !=
+           GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE;
+}
+
 int certificate_request_read(const char *pem, struct certificate_subject *ret, struct err *err)
 {
     gnutls_x509_crq_t q = NULL;
@@ -288,9 +296,16 @@ int certificate_request_read(const char *pem, struct certificate_subject *ret, s
         (void)err_set(err, ERR_INVALID, "not a request for a certificate: %s", gnutls_strerror(r));
     else if (!read_subject_part(q, GNUTLS_OID_X520_COMMON_NAME, 0, ret->user))
         r = err_set(err, ERR_INVALID, "its subject has no common name, which is the user");
+    else if (has_subject_part(q, GNUTLS_OID_X520_COMMON_NAME, 1))
+        r = err_set(err, ERR_INVALID,
+                    "its subject has several common names, of which approvers would see only one");
     while (r == 0 && n < CERTIFICATE_GROUPS_LIMIT &&
            read_subject_part(q, GNUTLS_OID_X520_ORGANIZATION_NAME, (unsigned)n, ret->groups[n]))
         n++;
+    if (r == 0 && has_subject_part(q, GNUTLS_OID_X520_ORGANIZATION_NAME, (unsigned)n))
+        r = err_set(err, ERR_INVALID,
+                    "its subject has more than %u organizations, or one that is not plain text",
+                    CERTIFICATE_GROUPS_LIMIT);
     ret->groups_len = n;
     gnutls_x509_crq_deinit(q);
     return r < 0 ? err_errno(ERR_INVALID) : 0;

@@ -203,7 +203,16 @@ static bool read_name(gnutls_x509_crt_t c, const char *oid, unsigned index, char
            strlen(out) == size;
 }
 
-/* An invalid certificate counts as none: the client may still have a token. */
+static bool has_name(gnutls_x509_crt_t c, const char *oid, unsigned index)
+{
+    size_t size = 0;
+
+    return gnutls_x509_crt_get_dn_by_oid(c, oid, index, 0, NULL, &size) !=
+           GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE;
+}
+
+/* An invalid certificate counts as none: the client may still have a token. So does one with
+ * several common names: which of them is the user depends on the reader. */
 static void identify(struct link *k)
 {
     gnutls_typed_vdata_st client = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
@@ -220,7 +229,8 @@ static void identify(struct link *k)
         return;
     is = calloc(1, sizeof(*is));
     if (is && gnutls_x509_crt_import(c, &chain[0], GNUTLS_X509_FMT_DER) == 0 &&
-        read_name(c, GNUTLS_OID_X520_COMMON_NAME, 0, is->user)) {
+        read_name(c, GNUTLS_OID_X520_COMMON_NAME, 0, is->user) &&
+        !has_name(c, GNUTLS_OID_X520_COMMON_NAME, 1)) {
         while (n < TLS_GROUPS_LIMIT &&
                read_name(c, GNUTLS_OID_X520_ORGANIZATION_NAME, (unsigned)n, is->names[n])) {
             is->groups[n] = is->names[n];

@@ -44,6 +44,9 @@ CASES = [
     ("foreign kind", GOOD.replace("PyTorchTrainingJob", "XGBoostTrainingJob"), 2,
      ["unknown kind \"XGBoostTrainingJob\" of \"batch.tensorstack.dev/v1beta1\""], ["XGBoostTrainingJob"],
      "kinds known here: PyTorchTrainingJob, MPIJob, TensorBoard"),
+    ("a kind without a controller", GOOD.replace("batch.tensorstack.dev/v1beta1", "apps/v1").replace("PyTorchTrainingJob", "Deployment"), 2,
+     ["muster has no controller for a Deployment", "create pods, or a PyTorchTrainingJob"], ["no controller for deployments.apps"],
+     "kind: Deployment"),
     ("broken YAML", GOOD.replace("command: [sleep, \"1000\"]", "command: [sleep, \"1000\""), 16, [], ["yaml"], None),
     ("broken indentation", GOOD.replace("    replicas: 2", "   replicas: 2"), 8, [], ["yaml"], "   replicas: 2"),
 ]

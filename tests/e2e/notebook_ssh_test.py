@@ -4,6 +4,7 @@ said when it cannot be. The program is a stand-in for JupyterLab."""
 import base64
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -74,14 +75,15 @@ class Ssh(app_client.AppClient, harness.WithDaemon):
                 "-o", f"UserKnownHostsFile={self.keys}/known", "-o", "StrictHostKeyChecking=accept-new"]
 
     def ssh(self, port, *command, key="mine", user="t9kuser", more=(), listens=True):
-        """sshd goes to the background before it listens, and the JupyterLab of these tests is ready as fast."""
+        """sshd goes to the background before it listens, and the JupyterLab of these tests is ready as fast; one that was
+        just killed may still have taken the connection."""
         done = None
 
         def answered():
             nonlocal done
             done = subprocess.run(["ssh", *self.client(key), *more, "-p", str(port), f"{user}@127.0.0.1", *command],
                                   capture_output=True, text=True, timeout=harness.PATIENCE, stdin=subprocess.DEVNULL)
-            return not listens or "Connection refused" not in done.stderr
+            return not listens or not re.search("Connection refused|kex_exchange_identification", done.stderr)
         harness.wait_until(answered, f"a server on port {port}")
         return done
 

@@ -136,6 +136,9 @@ class Certificates(Clients):
             self.assertIn(words, self.kubectl("create", "-f", "-", stdin=json.dumps(request), code=1).stderr)
         refused("system:masters group is not allowed", subject="/CN=a/O=system:masters")
         refused("has no common name", subject="/O=a")
+        for subject in ("/CN=boss/CN=jane", "/CN=boss+CN=jane"):  # kubectl describe shows the last
+            refused("several common names", subject=subject)
+        refused("more than 16 organizations", subject="/CN=a" + "".join(f"/O=g{i}" for i in range(17)))
         refused("this signer wants", usages=["server auth"])
         refused("must be greater than or equal to 600", expirationSeconds=60)
         request = self.request("bad", "/CN=a")
@@ -179,10 +182,10 @@ class OtherAuthority(Clients, harness.WithDaemon):
         cls.options = ("--client-ca-file", os.path.join(cls.place, "ours.pem"))
         super().setUpClass()
 
-    def signed(self, by, *options, purpose="clientAuth"):
+    def signed(self, by, *options, purpose="clientAuth", subject="/CN=carol/O=dev"):
         pathlib.Path(self.place, "ext").write_text(f"extendedKeyUsage={purpose}\n")
         openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "c.key", "-subj",
-                "/CN=carol/O=dev", "-out", "c.csr", folder=self.place)
+                subject, "-out", "c.csr", folder=self.place)
         openssl("x509", "-req", "-in", "c.csr", "-CA", f"{by}.pem", "-CAkey", f"{by}.key", "-CAcreateserial", "-out", "c.pem",
                 "-extfile", "ext", *(options or ("-days", "5")), folder=self.place)
         return self.ask(os.path.join(self.place, "c.pem"), os.path.join(self.place, "c.key"), "/api/v1/pods")
@@ -194,6 +197,7 @@ class OtherAuthority(Clients, harness.WithDaemon):
         self.assertEqual(self.signed("theirs")[0], 401)
         self.assertEqual(self.signed("ours", purpose="serverAuth")[0], 401)
         self.assertEqual(self.signed("ours", "-days", "-1")[0], 401)
+        self.assertEqual(self.signed("ours", subject="/CN=carol/CN=boss")[0], 401)
 
 
 if __name__ == "__main__":

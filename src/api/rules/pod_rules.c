@@ -331,6 +331,10 @@ static void check_probes(const struct json *container, const struct field_path *
         check_handler(probe, handlers, at, err);
         if (!probes[i].any_threshold && json_int(successes, 1) > 1)
             problem_invalid(err, PATH_MEMBER(at, "successThreshold"), successes, "must be 1");
+        if (probes[i].any_threshold && json_get(probe, "terminationGracePeriodSeconds"))
+            problem_invalid(err, PATH_MEMBER(at, "terminationGracePeriodSeconds"),
+                            json_get(probe, "terminationGracePeriodSeconds"),
+                            "must not be set for readinessProbes");
     }
 }
 

@@ -228,6 +228,33 @@ static void a_token_that_is_no_file_is_refused(void **state)
     assert_int_equal(unlink(f->home.token_path), 0);
 }
 
+static void links_in_place_of_files_are_not_followed(void **state)
+{
+    struct fixture *f = *state;
+    const char *target = arena_printf(&f->arena, "%s/target", f->home.dir);
+    const char *log = arena_printf(&f->arena, "%s-wal", f->home.db_path);
+    const char *const links[] = {f->home.db_path, log};
+    auto_err err = ERR_INIT;
+    int fd;
+
+    assert_int_equal(home_create(&f->home, &err), 0);
+    assert_int_equal(file_write_atomic(target, "precious", 8, 0644), 0);
+    assert_int_equal(chmod(target, 0644), 0);
+    for (size_t i = 0; i < ELEMS(links); i++) {
+        auto_err refusal = ERR_INIT;
+
+        assert_int_equal(symlink(target, links[i]), 0);
+        assert_int_equal(home_check_database(&f->home, &refusal), -EPERM);
+        assert_non_null(strstr(refusal.text, links[i]));
+        assert_int_equal(mode_of(target), 0644);
+        assert_int_equal(unlink(links[i]), 0);
+    }
+    assert_int_equal(symlink(target, f->home.lock_path), 0);
+    assert_true(home_lock(&f->home, &fd, &err) < 0);
+    assert_int_equal(unlink(f->home.lock_path), 0);
+    assert_int_equal(unlink(target), 0);
+}
+
 static void authority_is_made_once_and_renewed(void **state)
 {
     const int64_t now_s = 1800000000, nine_years_s = (int64_t)9 * 366 * 24 * 3600;
@@ -305,6 +332,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(token_is_made_once, make, unmake),
         cmocka_unit_test_setup_teardown(what_others_can_read_is_mended, make, unmake),
         cmocka_unit_test_setup_teardown(a_token_that_is_no_file_is_refused, make, unmake),
+        cmocka_unit_test_setup_teardown(links_in_place_of_files_are_not_followed, make, unmake),
         cmocka_unit_test_setup_teardown(authority_is_made_once_and_renewed, make, unmake),
         cmocka_unit_test_setup_teardown(kubeconfig_follows_the_address, make, unmake),
         cmocka_unit_test(carets_point_at_the_value),
