@@ -84,17 +84,34 @@ static bool feed_group(void *arg, const struct json *group)
     return true;
 }
 
-/* Of pods kept aside, only those of an existing group count. */
+static bool has_owner(void *arg, const struct json *group)
+{
+    bool *all = arg;
+
+    *all = object_controller(group) != NULL;
+    return *all;
+}
+
 static bool feed_members(void *arg, const struct json *group)
 {
     struct scheduler *s = arg;
-    const char *owner = json_get_string(object_controller(group), "uid", "");
 
-    if (*owner)
-        cache_each_of_controller(s->pods, owner, feed_pod, s->ledger);
+    cache_each_of_controller(s->pods, json_get_string(object_controller(group), "uid", ""),
+                             feed_pod, s->ledger);
+    return true;
+}
+
+/* Of pods kept aside, only those of an existing group count. Those of a group without an owner can
+ * only be found among all pods. */
+static void feed_resting_pods(struct scheduler *s)
+{
+    bool all_owned = true;
+
+    cache_each(s->groups, has_owner, &all_owned);
+    if (all_owned)
+        cache_each(s->groups, feed_members, s);
     else
         cache_each(s->pods, feed_pod, s->ledger);
-    return true;
 }
 
 static bool feed_node(void *arg, const struct json *node)
@@ -168,7 +185,7 @@ static bool mend_ledger(struct scheduler *s)
     cache_each(s->own[QUEUES].cache, feed_queue, s->ledger);
     cache_each(s->groups, feed_group, s->ledger);
     cache_each_awake(s->pods, feed_pod, s->ledger);
-    cache_each(s->groups, feed_members, s);
+    feed_resting_pods(s);
     configure(s);
     return !s->ledger->broken;
 }

@@ -134,5 +134,29 @@ class ThreeProcesses(KillOneReplica, DaemonTest):
         self.remove("steady", "after")
 
 
+class LateScheduler(harness.WithDaemon):
+    options = ("--only", "api")
+
+    def test_many_groups_without_a_job_are_there_when_it_starts(self):
+        """It looks at each pod once, not once for each group: in that time its Lease would end, again and again."""
+        daemon, groups = self.daemon, "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/default/podgroups"
+        room = {"cpu": "4", "memory": "8Gi", "pods": "100"}
+        daemon.call("POST", harness.NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})
+        daemon.call("PATCH", harness.NODES + "/n/status", {"status": {
+            "capacity": room, "allocatable": room, "conditions": [{"type": "Ready", "status": "True"}]}},
+                    content_type="application/merge-patch+json")
+        for i in range(1500):
+            name = f"g{i:04}"
+            daemon.call("POST", groups, {"apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "PodGroup",
+                                         "metadata": {"name": name}, "spec": {"minMember": 1}})
+            daemon.call("POST", harness.PODS.format(ns="default"), {
+                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {
+                    "scheduler.tensorstack.dev/group-name": name}}, "spec": {"schedulerName": "t9k-scheduler", "containers": [{
+                        "name": "c", "image": "none", "resources": {"requests": {"cpu": "4"}}}]}})
+        daemon.spawn("scheduler", "--kubeconfig", os.path.join(daemon.folder, "kubeconfig"))
+        daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: any(
+            pod["spec"].get("nodeName") for pod in pods.values()), "the first pod to be placed")
+
+
 if __name__ == "__main__":
     harness.main()
