@@ -186,8 +186,8 @@ extern const struct kind kind_namespace, kind_node, kind_pod, kind_service, kind
     kind_pod_disruption_budget, kind_pod_disruption_budget_beta, kind_pytorch_training_job,
     kind_mpi_job, kind_tensorboard, kind_notebook, kind_kubeflow_notebook, kind_queue,
     kind_pod_group, kind_priority_class, kind_notification, kind_admission_policy,
-    kind_admission_binding, kind_certificate_request, kind_storage_class, kind_runtime_class,
-    kind_pod_template;
+    kind_admission_binding, kind_validating_webhooks, kind_mutating_webhooks,
+    kind_certificate_request, kind_storage_class, kind_runtime_class, kind_pod_template;
 extern const struct kind kind_replication_controller, kind_deployment, kind_replica_set,
     kind_stateful_set, kind_daemon_set, kind_job, kind_cron_job, kind_cron_job_beta, kind_ingress,
     kind_ingress_beta, kind_machine_access; /* refused */

@@ -3,48 +3,36 @@
  * (admissionregistration.k8s.io/v1): conditions on written objects, in CEL, checked by
  * server/admission.c.
  */
-#include "api/admission.h"
 #include "api/columns.h"
-#include "api/field_macros.h"
+#include "api/kinds/admission_parts.h"
 #include "api/kinds/pod_fields.h"
 #include "api/kinds/pod_parts.h"
-#include "api/problem.h"
 #include "api/protobuf.h"
 
-#define EXPRESSIONS_MEMORY_BYTES (16u * 1024u * 1024u)
-#define LIST_LIMIT 64u
 #define IN_RULE PROTOBUF_INSIDE(2, 2) /* a RuleWithOperations, and the Rule in it */
 
-static const char *const operations[] = {"*", "CREATE", "UPDATE", "DELETE", "CONNECT", NULL};
-static const char *const scopes[] = {"*", "Cluster", "Namespaced", NULL};
-static const char *const policies[] = {"Exact", "Equivalent", NULL};
-static const char *const failures[] = {"Fail", "Ignore", NULL};
+const char *const admission_operations[] = {"*", "CREATE", "UPDATE", "DELETE", "CONNECT", NULL};
+const char *const admission_scopes[] = {"*", "Cluster", "Namespaced", NULL};
+const char *const admission_policies[] = {"Exact", "Equivalent", NULL};
+const char *const admission_failures[] = {"Fail", "Ignore", NULL};
 static const char *const reasons[] = {"Unauthorized", "Forbidden", "Invalid",
                                       "RequestEntityTooLarge", NULL};
 static const char *const absences[] = {"Allow", "Deny", NULL};
 
 static const struct field rule_fields[] = {
-    F_STRS("apiGroups", "Groups: \"\" is the core group, * all of them.", P_IN(IN_RULE, 1)),
-    F_STRS("apiVersions", "Versions, or *.", P_IN(IN_RULE, 2),
-           .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
-    F_STRS("operations", "CREATE, UPDATE, DELETE, CONNECT, or *.", P_IN(2, 1), ONE_OF(operations),
-           .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
-    F_STRS("resources", "Resources: pods, pods/status, */*.", P_IN(IN_RULE, 3),
-           .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
+    ADMISSION_RULE_FIELDS(2, IN_RULE),
     F_STRS("resourceNames", "Names of objects. Empty: all.", P(1)),
-    F_STR("scope", "Cluster, Namespaced or *.", PZ_IN(IN_RULE, 4), ONE_OF(scopes),
-          DEFAULT("\"*\"")),
     {0}};
 
 static const struct field match_fields[] = {
     F_OBJ("namespaceSelector", label_selector_fields,
           "Selects by the labels of the object's namespace.", P(1)),
     F_OBJ("objectSelector", label_selector_fields, "Selects by the labels of the object.", P(2)),
-    F_OBJS("resourceRules", rule_fields, "Requests that match.", P(3), .max_items = LIST_LIMIT),
+    F_OBJS("resourceRules", rule_fields, "Requests that match.", P(3), .max_items = ADMISSION_LIST_LIMIT),
     F_OBJS("excludeResourceRules", rule_fields,
            "Requests that do not match, even if resourceRules has them.", P(4),
-           .max_items = LIST_LIMIT),
-    F_STR("matchPolicy", "Whether other versions of a resource count.", PZ(7), ONE_OF(policies),
+           .max_items = ADMISSION_LIST_LIMIT),
+    F_STR("matchPolicy", "Whether other versions of a resource count.", PZ(7), ONE_OF(admission_policies),
           DEFAULT("\"Equivalent\"")),
     {0}};
 
@@ -53,9 +41,9 @@ static const struct field param_kind_fields[] = {
     F_STR("kind", "Its kind.", PZ(2), REQUIRED),
     {0}};
 
-static const struct field condition_expression_fields[] = {
+const struct field admission_condition_fields[] = {
     F_STR("name", "Name of the condition.", PZ(1), REQUIRED),
-    F_STR("expression", "CEL expression. If it is false, the policy is not evaluated.", PZ(2),
+    F_STR("expression", "CEL expression. If it is false, the request does not match.", PZ(2),
           REQUIRED),
     {0}};
 
@@ -83,18 +71,18 @@ static const struct field policy_spec_fields[] = {
     F_OBJ("paramKind", param_kind_fields, "Kind of the parameter objects.", P(1)),
     F_OBJ("matchConstraints", match_fields, "Requests the policy applies to.", P(2), REQUIRED),
     F_OBJS("validations", validation_fields, "Expressions that must be true.", P(3),
-           .max_items = LIST_LIMIT),
+           .max_items = ADMISSION_LIST_LIMIT),
     F_STR("failurePolicy",
           "Whether an expression that cannot be evaluated refuses the request (Fail) or not "
           "(Ignore).",
-          PZ(4), ONE_OF(failures), DEFAULT("\"Fail\"")),
+          PZ(4), ONE_OF(admission_failures), DEFAULT("\"Fail\"")),
     F_OBJS("auditAnnotations", audit_fields, "Annotations for the audit log.", P(5),
            IGNORED("this server has no audit log")),
-    F_OBJS("matchConditions", condition_expression_fields,
+    F_OBJS("matchConditions", admission_condition_fields,
            "Conditions that must all be true for the policy to be evaluated.", P(6),
-           KEYED_BY("name"), .max_items = LIST_LIMIT),
+           KEYED_BY("name"), .max_items = ADMISSION_LIST_LIMIT),
     F_OBJS("variables", variable_fields, "Values shared by the expressions.", P(7),
-           KEYED_BY("name"), .max_items = LIST_LIMIT),
+           KEYED_BY("name"), .max_items = ADMISSION_LIST_LIMIT),
     {0}};
 
 static const struct field policy_status_fields[] = {
@@ -163,26 +151,40 @@ static void check_expression(struct arena *a, const struct admission_scope *scop
         problem_invalid(err, at, text, "compilation failed: ERROR: %s", problem.text);
 }
 
+void admission_check_conditions(struct arena *a, const struct admission_scope *scope,
+                                const struct json *list, const struct field_path *at,
+                                struct err *err)
+{
+    size_t i = 0;
+
+    json_each (c, list)
+        check_expression(a, scope, json_get(c, "expression"),
+                         PATH_MEMBER(PATH_INDEX(at, i++), "expression"), err);
+}
+
+void admission_check_rules(const struct json *rules, const struct field_path *at, struct err *err)
+{
+    size_t i = 0;
+
+    json_each (rule, rules) {
+        const struct field_path *here = PATH_INDEX(at, i++);
+
+        if (json_len(json_get(rule, "apiGroups")) == 0)
+            problem_required(err, PATH_MEMBER(here, "apiGroups"), rule->line, NULL);
+    }
+}
+
 static void check_rules(const struct json *match, const struct field_path *at, struct err *err)
 {
     static const char *const lists[] = {"resourceRules", "excludeResourceRules"};
 
-    for (size_t n = 0; n < ELEMS(lists); n++) {
-        const struct field_path *list = PATH_MEMBER(at, lists[n]);
-        size_t i = 0;
-
-        json_each (rule, json_get(match, lists[n])) {
-            const struct field_path *here = PATH_INDEX(list, i++);
-
-            if (json_len(json_get(rule, "apiGroups")) == 0)
-                problem_required(err, PATH_MEMBER(here, "apiGroups"), rule->line, NULL);
-        }
-    }
+    for (size_t n = 0; n < ELEMS(lists); n++)
+        admission_check_rules(json_get(match, lists[n]), PATH_MEMBER(at, lists[n]), err);
 }
 
 static void validate_policy(const struct json *policy, const struct json *old, struct err *err)
 {
-    struct arena a = ARENA_INIT(EXPRESSIONS_MEMORY_BYTES);
+    struct arena a = ARENA_INIT(ADMISSION_MEMORY_BYTES);
     const struct json *spec = json_get(policy, "spec");
     const struct field_path at = {.name = "spec"};
     struct admission_scope scope;
@@ -213,11 +215,8 @@ static void validate_policy(const struct json *policy, const struct json *old, s
         check_expression(&a, &scope, json_get(v, "messageExpression"),
                          PATH_MEMBER(here, "messageExpression"), err);
     }
-    i = 0;
-    json_each (c, json_get(spec, "matchConditions"))
-        check_expression(
-            &a, &scope, json_get(c, "expression"),
-            PATH_MEMBER(PATH_INDEX(PATH_MEMBER(&at, "matchConditions"), i++), "expression"), err);
+    admission_check_conditions(&a, &scope, json_get(spec, "matchConditions"),
+                               PATH_MEMBER(&at, "matchConditions"), err);
     arena_release(&a);
 }
 

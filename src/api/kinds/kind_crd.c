@@ -4,6 +4,7 @@
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/json_path.h"
+#include "api/kinds/admission_parts.h"
 #include "api/kinds/json_schema_fields.h"
 #include "api/kinds/pod_fields.h"
 #include "api/object.h"
@@ -74,10 +75,10 @@ static const struct field webhook_service_fields[] = {
     F_STR("namespace", "Its namespace.", PZ(1), REQUIRED),
     F_STR("name", "Its name.", PZ(2), REQUIRED),
     F_STR("path", "Path of the request.", PZ(3)),
-    F_INT32("port", "Its port, 443 by default.", PZ(4)),
+    F_INT32("port", "Its port.", PZ(4), PORT_NUMBER, DEFAULT("443")),
     {0}};
 
-static const struct field webhook_client_fields[] = {
+const struct field webhook_client_fields[] = {
     F_STR("url", "URL to call.", PZ(3)),
     F_OBJ("service", webhook_service_fields, "Service to call.", P(1)),
     F_PLAIN(FIELD_BYTES, "caBundle", "CA bundle that verifies it.", P(2)),
