@@ -55,6 +55,27 @@ void arena_reset(struct arena *a)
     a->failed = false;
 }
 
+struct arena_mark arena_mark(const struct arena *a)
+{
+    return (struct arena_mark){.block = a->blocks,
+                               .block_used = a->blocks ? a->blocks->used : 0,
+                               .used_bytes = a->used_bytes};
+}
+
+void arena_rewind(struct arena *a, const struct arena_mark *to)
+{
+    while (a->blocks != to->block) {
+        struct arena_block *next = a->blocks->next;
+
+        free(a->blocks);
+        a->blocks = next;
+    }
+    if (a->blocks)
+        a->blocks->used = to->block_used;
+    a->used_bytes = to->used_bytes;
+    a->failed = false;
+}
+
 static struct arena_block *add_block(struct arena *a, size_t need)
 {
     size_t size = a->blocks ? max_size(SECOND_BLOCK_BYTES,

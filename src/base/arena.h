@@ -29,6 +29,14 @@ void arena_release(struct arena *a);
 /* Drops everything but keeps the first block for reuse. */
 void arena_reset(struct arena *a);
 
+/* What was allocated since the mark is dropped. */
+struct arena_mark {
+    struct arena_block *block;
+    size_t block_used, used_bytes;
+};
+struct arena_mark arena_mark(const struct arena *a);
+void arena_rewind(struct arena *a, const struct arena_mark *to);
+
 void *arena_alloc(struct arena *a, size_t size) must_check; /* zeroed, aligned for any type */
 char *arena_strdup(struct arena *a, const char *s) must_check;
 char *arena_strndup(struct arena *a, const char *s, size_t n) must_check; /* adds the NUL */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "net/curl_library.h"
@@ -39,6 +40,7 @@ struct http_exchange {
     bool too_large;
     bool (*may_reach)(const struct sockaddr *to);
     bool refused; /* by may_reach */
+    int fd;       /* given and not used yet; 0: none */
     bool paused;  /* by its user */
     bool held;    /* paused in libcurl, which buffers the data */
     int64_t busy_patience_ms;
@@ -141,6 +143,8 @@ static void exchange_free(struct http_exchange *x)
     if (is_call(x) && !is_idle(x))
         call_over(x->client);
     buf_release(&x->answer);
+    if (x->fd)
+        (void)close(x->fd);
     free(x->request_body);
     free(x);
 }
@@ -286,6 +290,23 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
         return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
     x->refused = true;
     return CURL_SOCKET_BAD;
+}
+
+/* libcurl may want a second one, for another address of the host. */
+static curl_socket_t use_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
+{
+    struct http_exchange *x = arg;
+    int fd = x->fd;
+
+    (void)purpose, (void)to;
+    x->fd = 0;
+    return fd ? fd : CURL_SOCKET_BAD;
+}
+
+static int say_connected(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+    (void)arg, (void)fd, (void)purpose;
+    return CURL_SOCKOPT_ALREADY_CONNECTED;
 }
 
 /* --- libcurl's requests: sockets and one timer --- */
@@ -602,8 +623,11 @@ static int set_options(struct http_exchange *x, const struct http_request *reque
         (void)curl->easy_setopt(x->easy, CURLOPT_HEADERDATA, x);
         (void)curl->easy_setopt(x->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's */
     }
-    if (x->may_reach) {
-        (void)curl->easy_setopt(x->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    if (request->fd)
+        (void)curl->easy_setopt(x->easy, CURLOPT_SOCKOPTFUNCTION, say_connected);
+    if (x->may_reach || request->fd) {
+        (void)curl->easy_setopt(x->easy, CURLOPT_OPENSOCKETFUNCTION,
+                                request->fd ? use_socket : open_socket);
         (void)curl->easy_setopt(x->easy, CURLOPT_OPENSOCKETDATA, x);
         (void)curl->easy_setopt(x->easy, CURLOPT_FRESH_CONNECT, 1L);
         (void)curl->easy_setopt(x->easy, CURLOPT_FORBID_REUSE, 1L);
@@ -632,6 +656,7 @@ struct http_exchange *http_client_start(struct http_client *c, const struct http
         exchange_free(x);
         return NULL;
     }
+    x->fd = request->fd;
     if (x->state == EXCHANGE_WAITING)
         return x;
     if (c->inside)

@@ -38,6 +38,9 @@ struct http_request {
     /* May be NULL. Whether the connection may go to this address, asked after names are resolved;
      * such a connection is not shared with other exchanges. */
     bool (*may_reach)(const struct sockaddr *to);
+    /* An open connection to use instead of a new one, for this request only; 0: none. It is taken,
+     * unless starting fails. */
+    int fd;
 };
 
 struct http_result {
