@@ -1,157 +1,30 @@
 /*
  * admission.c - ValidatingAdmissionPolicies: checks each write against the policies that are bound
- * and match, including writes of the daemon's own parts. Policies and bindings themselves are
- * exempt, so that they can always be removed.
+ * and match, including writes of the daemon's own parts, then by webhooks (webhooks.h). Policies
+ * and bindings themselves are exempt, so that they can always be removed.
  */
-#include "api/admission.h"
+#include "server/admission.h"
 
 #include <string.h>
 
-#include "api/selector.h"
-#include "server/internal.h"
 #include "server/rbac.h"
+#include "server/webhooks.h"
 
 #define PARAMS_LIMIT 64u /* objects per binding */
-#define ADMISSION_COST (4 * (int64_t)CEL_CALL_COST)
-
-/* One write. */
-struct admission {
-    struct server_request *request;
-    const char *operation;
-    const struct json *object, *old;
-    const struct json *described; /* the variable request */
-    const struct json *ns;        /* the Namespace, or NULL */
-    int64_t cost_left;
-    struct err *err;
-    int rc;
-};
 
 /* --- matching ------------------------------------------------------------------------------- */
-
-static bool names(const struct json *list, const char *text)
-{
-    return json_has(list, "*") || json_has(list, text);
-}
-
-/* "pods", "pods/status", "pods/ *", "* /status", without the spaces. */
-static bool names_resource(const struct json *list, const struct route *route)
-{
-    const char *part = route->subresource;
-
-    json_each (item, list) {
-        const char *text = json_string(item, ""), *slash = strchrnul(text, '/');
-        size_t len = (size_t)(slash - text);
-        bool plural = (len == 1 && *text == '*') || (strlen(route->kind->plural) == len &&
-                                                     strncmp(route->kind->plural, text, len) == 0);
-        bool sub = *slash ? (*part && (strcmp(slash + 1, "*") == 0 || strcmp(slash + 1, part) == 0))
-                          : !*part;
-
-        if (plural && (sub || strcmp(text, "*/*") == 0 || (*slash && strcmp(slash, "/*") == 0)))
-            return true;
-    }
-    return false;
-}
-
-/* Equivalent: any version in which the resource is served. */
-static bool names_version(const struct server *s, const struct json *rule, const struct kind *k,
-                          bool exact)
-{
-    const struct json *versions = json_get(rule, "apiVersions");
-
-    if (names(versions, k->version))
-        return true;
-    for (size_t i = 0; !exact && s->kinds[i]; i++)
-        if (strcmp(s->kinds[i]->group, k->group) == 0 &&
-            strcmp(s->kinds[i]->plural, k->plural) == 0 && json_has(versions, s->kinds[i]->version))
-            return true;
-    return false;
-}
-
-static bool rule_matches(const struct admission *a, const struct json *rule, bool exact)
-{
-    const struct route *route = &a->request->route;
-    const char *scope = json_get_string(rule, "scope", "*");
-    const struct json *only = json_get(rule, "resourceNames");
-    const char *name = object_name(a->object ? a->object : a->old);
-
-    return names(json_get(rule, "operations"), a->operation) &&
-           names(json_get(rule, "apiGroups"), route->kind->group) &&
-           names_version(a->request->server, rule, route->kind, exact) &&
-           names_resource(json_get(rule, "resources"), route) &&
-           (json_len(only) == 0 || json_has(only, name)) &&
-           (strcmp(scope, "*") == 0 ||
-            (strcmp(scope, "Namespaced") == 0) == route->kind->namespaced);
-}
-
-static bool any_rule_matches(const struct admission *a, const struct json *rules, bool exact)
-{
-    json_each (rule, rules)
-        if (rule_matches(a, rule, exact))
-            return true;
-    return false;
-}
-
-/* an absent selector matches everything */
-static bool selector_matches(const struct json *selector, const struct json *object)
-{
-    return json_len(selector) == 0 || label_map_matches(selector, object_labels(object));
-}
 
 static bool constraints_match(const struct admission *a, const struct json *match)
 {
     bool exact = json_string_is(json_get(match, "matchPolicy"), "Exact");
-    const struct json *selector = json_get(match, "objectSelector");
-    bool rules = json_len(json_get(match, "resourceRules")) == 0 ||
-                 any_rule_matches(a, json_get(match, "resourceRules"), exact);
+    const struct json *rules = json_get(match, "resourceRules");
 
     if (!match)
         return true;
-    if (!rules || any_rule_matches(a, json_get(match, "excludeResourceRules"), exact))
+    if (json_len(rules) && !admission_rules_match(a, rules, exact))
         return false;
-    if (a->ns && !selector_matches(json_get(match, "namespaceSelector"), a->ns))
-        return false;
-    return selector_matches(selector, a->object) || (a->old && selector_matches(selector, a->old));
-}
-
-/* --- the request variable ------------------------------------------------------------------- */
-
-static void set_kind(struct arena *a, struct json *out, const char *key, const struct kind *k,
-                     const char *last, const char *value)
-{
-    struct json *v = json_make_object(a, out, key);
-
-    json_set_string(a, v, "group", k->group);
-    json_set_string(a, v, "version", k->version);
-    json_set_string(a, v, last, value);
-}
-
-static struct json *describe(const struct admission *a, bool dry_run)
-{
-    struct server_request *r = a->request;
-    const struct kind *k = r->route.kind;
-    const struct caller *who = r->caller;
-    struct arena *arena = r->arena;
-    struct json *v = json_new_object(arena), *user, *groups;
-
-    set_kind(arena, v, "kind", k, "kind", k->name);
-    set_kind(arena, v, "requestKind", k, "kind", k->name);
-    set_kind(arena, v, "resource", k, "resource", k->plural);
-    set_kind(arena, v, "requestResource", k, "resource", k->plural);
-    json_set_string(arena, v, "subResource", r->route.subresource);
-    json_set_string(arena, v, "requestSubResource", r->route.subresource);
-    json_set_string(arena, v, "name", object_name(a->object ? a->object : a->old));
-    json_set_string(arena, v, "namespace", r->route.ns);
-    json_set_string(arena, v, "operation", a->operation);
-    json_set_bool(arena, v, "dryRun", dry_run);
-    user = json_make_object(arena, v, "userInfo");
-    json_set_string(arena, user, "username", who->user ? who->user : "");
-    json_set_string(arena, user, "uid", who->uid ? who->uid : "");
-    groups = json_make_array(arena, user, "groups");
-    for (size_t i = 0; who->groups && who->groups[i]; i++)
-        json_append_string(arena, groups, who->groups[i]);
-    if (who->extra)
-        json_set(arena, user, "extra", json_clone(arena, who->extra));
-    return v;
+    return !admission_rules_match(a, json_get(match, "excludeResourceRules"), exact) &&
+           admission_selects(a, match);
 }
 
 /* --- one policy ----------------------------------------------------------------------------- */
@@ -217,28 +90,15 @@ static void not_passed(struct question *q, enum err_reason reason, const char *m
         refuse(q, reason, message);
 }
 
-static struct cel_run run_of(struct question *q)
-{
-    return (struct cel_run){.arena = q->admission->request->arena,
-                            .values = q->values,
-                            .cost_left = q->admission->cost_left,
-                            .now_ms = clock_now_ms(q->admission->request->server->clock)};
-}
-
 /* 1, 0, or negative: it cannot be determined. */
 static int test(struct question *q, const char *text, struct err *err)
 {
-    struct cel_run run = run_of(q);
-    struct cel *e = cel_read(q->admission->request->arena, text, q->scope.of, err);
-    int rc = e ? cel_test(e, &run, err) : -1;
-
-    q->admission->cost_left = max_i64(run.cost_left, 0);
-    return rc;
+    return admission_test(q->admission, &q->scope, q->values, text, err);
 }
 
 static struct json *value_of(struct question *q, const char *text)
 {
-    struct cel_run run = run_of(q);
+    struct cel_run run = admission_run(q->admission, q->values);
     struct cel *e = cel_read(q->admission->request->arena, text, q->scope.of, NULL);
     struct json *v = e ? cel_value(e, &run, NULL) : NULL;
 
@@ -341,7 +201,7 @@ static bool use_param(void *arg, const struct store_item *item)
     struct params *p = arg;
     const struct json *v = blob_parse(p->question->admission->request->arena, item->value, NULL);
 
-    if (!v || (p->selector && !selector_matches(p->selector, v)))
+    if (!v || (p->selector && !admission_selector_matches(p->selector, v)))
         return true;
     p->question->values[ADMISSION_PARAMS] = v;
     ask(p->question);
@@ -436,30 +296,29 @@ static bool use_binding(void *arg, const struct store_item *item)
     return a->rc == 0;
 }
 
+static int check_policies(struct admission *a)
+{
+    struct server_request *r = a->request;
+    struct store_collection *bindings = server_collection(r->server, &kind_admission_binding);
+
+    if (store_count(bindings) == 0)
+        return 0;
+    if (admission_describe(a) < 0)
+        return out_of_memory(a->err);
+    store_list(bindings, NULL, NULL, use_binding, a);
+    return a->rc == 0 && arena_failed(r->arena) ? out_of_memory(a->err) : a->rc;
+}
+
 int admission_check(struct server_request *r, const char *operation, const struct json *old,
                     const struct json *object, bool dry_run, struct err *err)
 {
-    struct store_collection *bindings = server_collection(r->server, &kind_admission_binding);
-    struct admission a = {.request = r,
-                          .operation = operation,
-                          .object = object,
-                          .old = old,
-                          .cost_left = ADMISSION_COST,
-                          .err = err};
-    const struct store_item *ns;
+    struct admission a = admission_of(r, operation, old, object, dry_run, err);
+    int rc;
 
     if (r->route.kind == &kind_admission_policy || r->route.kind == &kind_admission_binding)
         return object ? check_params(r, object, err) : 0;
-    if (store_count(bindings) == 0)
-        return 0;
-    ns = *r->route.ns ? store_head(server_collection(r->server, &kind_namespace), r->route.ns)
-                      : NULL;
-    a.ns = ns                                 ? blob_parse(r->arena, ns->value, NULL)
-           : r->route.kind == &kind_namespace ? (object ? object : old)
-                                              : NULL;
-    a.described = describe(&a, dry_run);
-    if (arena_failed(r->arena))
-        return out_of_memory(err);
-    store_list(bindings, NULL, NULL, use_binding, &a);
-    return a.rc == 0 && arena_failed(r->arena) ? out_of_memory(err) : a.rc;
+    rc = object ? 0 : webhooks_mutate(r, operation, old, NULL, dry_run, err);
+    if (rc == 0)
+        rc = check_policies(&a);
+    return rc < 0 ? rc : webhooks_validate(&a);
 }

@@ -22,7 +22,7 @@ static int read_options(struct server_request *r, struct apply *ret, struct err 
                           .operation = "Apply",
                           .subresource = r->route.subresource,
                           .force = query_is_true(r, "force"),
-                          .now_ms = clock_now_ms(r->server->clock)};
+                          .now_ms = request_now_ms(r)};
     return 0;
 }
 
@@ -112,7 +112,7 @@ int apply_patch(struct server_request *r, enum field_validation mode, struct err
 static const char *manager_of(struct server_request *r)
 {
     const char *given = query_get(r, "fieldManager");
-    const char *agent = r->front->header ? r->front->header(r, "User-Agent") : "muster";
+    const char *agent = r->agent;
     size_t len = agent ? strcspn(agent, "/ \t") : 0;
 
     if (given && *given)
@@ -127,7 +127,7 @@ void update_managed(struct server_request *r, const struct json *old, struct jso
                                  .manager = strcmp(part, "binding") == 0 ? NULL : manager_of(r),
                                  .operation = "Update",
                                  .subresource = part,
-                                 .now_ms = clock_now_ms(r->server->clock)};
+                                 .now_ms = request_now_ms(r)};
 
     /* The owners of an object from before they were tracked are unknown. */
     if (!old || !managed_is_empty(old))

@@ -149,6 +149,14 @@ static struct json *keep_other_half(struct server_request *r, const struct json 
     return whole;
 }
 
+static struct json *keep_rest(struct server_request *r, const struct json *old, struct json *next)
+{
+    keep_metadata(r->arena, next, old);
+    next = keep_other_half(r, old, next);
+    object_set_defaults(r->arena, r->route.kind, next);
+    return next;
+}
+
 bool spec_changed(const struct json *old, const struct json *next)
 {
     json_each (m, next)
@@ -204,6 +212,7 @@ int change_managed(struct server_request *r, const char *key, const struct store
 {
     const struct kind *k = r->route.kind;
     const struct json *before = old; /* with the field managers given by the client */
+    const struct json *asked;
     bool dry_run;
     int rc = query_dry_run(r, &dry_run, err);
 
@@ -213,12 +222,16 @@ int change_managed(struct server_request *r, const char *key, const struct store
         return rc;
     if (!managed)
         before = given_managed(r, old, next);
-    keep_metadata(r->arena, next, old);
-    next = keep_other_half(r, old, next);
-    object_set_defaults(r->arena, k, next);
-    kind_hooks_update(r->arena, k, old, next, clock_now_ms(r->server->clock));
+    next = keep_rest(r, old, next);
+    asked = next;
+    rc = webhooks_mutate(r, "UPDATE", old, &next, dry_run, err);
+    if (rc < 0)
+        return rc;
+    if (next != asked)
+        next = keep_rest(r, old, next);
+    kind_hooks_update(r->arena, k, old, next, request_now_ms(r));
     if (k == &kind_crd && !object_is_deleting(old) && !*r->route.subresource)
-        definition_prepare(r->server, r->arena, next);
+        definition_prepare(r, next);
     if (k == &kind_certificate_request)
         rc = signing_update(r, old, next, err);
     if (rc < 0)
@@ -240,8 +253,10 @@ int change_managed(struct server_request *r, const char *key, const struct store
         rc = removal_check_later(r, old, next, err);
     if (rc == 0)
         rc = rbac_check_grant(r, old, next, err);
-    if (rc == 0)
-        rc = admission_check(r, "UPDATE", old, next, dry_run, err);
+    if (rc < 0)
+        return rc;
+    raise_generation(r->arena, old, next);
+    rc = admission_check(r, "UPDATE", old, next, dry_run, err);
     if (rc == 0)
         rc = group_owner_check(r, old, next, err);
     if (rc == 0)
@@ -250,7 +265,6 @@ int change_managed(struct server_request *r, const char *key, const struct store
         rc = room_check_pod(r, old, next, err);
     if (rc < 0)
         return rc;
-    raise_generation(r->arena, old, next);
     if (k->warn && !*r->route.subresource)
         k->warn(next, request_warn, r);
     if (is_finished(next) && k != &kind_namespace)

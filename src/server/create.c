@@ -15,61 +15,80 @@
 static const char *const server_owned[] = {"selfLink", "managedFields", "deletionTimestamp",
                                            "deletionGracePeriodSeconds", "resourceVersion"};
 
-static void make_name(struct arena *a, struct json *meta)
+static void make_name(struct server_request *r, struct json *meta)
 {
     const char *prefix = json_get_string(meta, "generateName", "");
-    char suffix[RANDOM_SUFFIX_SIZE];
 
     if (*json_get_string(meta, "name", "") || !*prefix)
         return;
-    random_suffix(suffix);
-    json_set_stringf(a, meta, "name", "%s%s", prefix, suffix);
+    if (!*r->suffix)
+        random_suffix(r->suffix);
+    json_set_stringf(r->arena, meta, "name", "%s%s", prefix, r->suffix);
 }
 
 static void stamp(struct server_request *r, struct json *object)
 {
     struct json *meta = json_make_object(r->arena, object, "metadata");
-    char uid[RANDOM_UID_SIZE], now[TIME_TEXT_SIZE];
+    char now[TIME_TEXT_SIZE];
 
     for (size_t i = 0; i < ELEMS(server_owned); i++)
         json_remove(meta, server_owned[i]);
     json_remove(meta, "generation");
-    make_name(r->arena, meta);
+    make_name(r, meta);
     if (r->route.kind->namespaced)
         json_set_string(r->arena, meta, "namespace", r->route.ns);
-    random_uid(uid);
-    json_set_string(r->arena, meta, "uid", uid);
-    json_set_string(r->arena, meta, "creationTimestamp",
-                    time_format(clock_now_ms(r->server->clock), now));
+    if (!*r->uid)
+        random_uid(r->uid);
+    json_set_string(r->arena, meta, "uid", r->uid);
+    json_set_string(r->arena, meta, "creationTimestamp", time_format(request_now_ms(r), now));
     if (r->route.kind->custom || r->route.kind->has_generation)
         json_set_int(r->arena, meta, "generation", 1);
 }
 
-static int prepare(struct server_request *r, struct json *object, struct json *managed,
+/* What the server adds by itself. */
+static int complete(struct server_request *r, struct json *object, struct err *err)
+{
+    int rc;
+
+    kind_hooks_prepare_create(r->arena, r->route.kind, object);
+    stamp(r, object);
+    rc = limit_range_apply(r, object, err);
+    if (rc == 0)
+        rc = priority_apply(r, object, err);
+    if (rc == 0)
+        object_set_defaults(r->arena, r->route.kind, object);
+    return rc;
+}
+
+/* *ret becomes another object if a webhook changes it. */
+static int prepare(struct server_request *r, struct json **ret, struct json *managed, bool dry_run,
                    struct err *err)
 {
     const struct kind *k = r->route.kind;
+    struct json *object = *ret;
     int rc = body_matches_path(r, object, err);
 
     if (rc == 0 && *object_resource_version(object))
         rc = err_set(err, ERR_BAD_REQUEST,
                      "resourceVersion should not be set on objects to be created");
-    if (rc < 0)
-        return rc;
-    kind_hooks_prepare_create(r->arena, k, object);
-    stamp(r, object);
-    rc = limit_range_apply(r, object, err);
     if (rc == 0)
-        rc = priority_apply(r, object, err);
+        rc = complete(r, object, err);
+    if (rc == 0)
+        rc = webhooks_mutate(r, "CREATE", NULL, ret, dry_run, err);
+    if (rc == 0 && *ret != object) {
+        object = *ret;
+        rc = body_matches_path(r, object, err);
+        if (rc == 0)
+            rc = complete(r, object, err);
+    }
     if (rc < 0)
         return rc;
-    object_set_defaults(r->arena, k, object);
     if (k == &kind_certificate_request)
         rc = signing_create(r, object, err);
     if (rc < 0)
         return rc;
     if (k == &kind_crd)
-        definition_prepare(r->server, r->arena, object);
+        definition_prepare(r, object);
     if (arena_failed(r->arena))
         return out_of_memory(err);
     rc = object_validate(k, object, NULL, err);
@@ -155,7 +174,7 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
         rc = check_kind(r, object, err);
     if (rc < 0)
         return rc;
-    rc = prepare(r, object, managed, err);
+    rc = prepare(r, &object, managed, dry_run, err);
     key = object_key(r->arena, r->route.kind, r->route.ns, object_name(object));
     if (rc == 0 && !key)
         return out_of_memory(err);

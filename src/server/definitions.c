@@ -206,11 +206,12 @@ static const char *name_conflict(const struct server *s, struct arena *a, const 
     return NULL;
 }
 
-void definition_prepare(const struct server *s, struct arena *a, struct json *crd)
+void definition_prepare(struct server_request *r, struct json *crd)
 {
+    struct arena *a = r->arena;
     struct json *meta = json_make_object(a, crd, "metadata"), *finalizers;
 
-    crd_set_status(a, crd, name_conflict(s, a, crd), clock_now_ms(s->clock));
+    crd_set_status(a, crd, name_conflict(r->server, a, crd), request_now_ms(r));
     finalizers = json_make_array(a, meta, "finalizers");
     json_each (f, finalizers)
         if (json_string_is(f, CLEANUP_FINALIZER))

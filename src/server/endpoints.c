@@ -188,6 +188,54 @@ static struct json *make_endpoints(struct arena *a, const struct json *service,
     return v;
 }
 
+static const struct json *service_port(const struct json *service, int64_t port)
+{
+    json_each (p, json_at(service, "spec", "ports"))
+        if (json_get_int(p, "port", 0) == port)
+            return p;
+    return NULL;
+}
+
+int endpoints_choose(struct server_request *r, const char *ns, const char *name, int64_t port,
+                     struct node_pod *ret, unsigned *ret_port, struct err *err)
+{
+    const struct node *node = r->server->node;
+    const char *prefix = arena_printf(r->arena, "%s/", ns);
+    const char *key = object_key(r->arena, &kind_service, ns, name);
+    const struct store_item *item =
+        key ? store_get(server_collection(r->server, &kind_service), key) : NULL;
+    const struct json *service = item ? blob_parse(r->arena, item->value, NULL) : NULL;
+    const struct json *wanted = service_port(service, port), *subset;
+
+    if (!prefix || !key)
+        return out_of_memory(err);
+    if (!service)
+        return err_set(err, ERR_UNAVAILABLE, "service \"%s\" not found", name);
+    if (json_len(json_at(service, "spec", "selector")) == 0)
+        return err_set(err, ERR_UNAVAILABLE,
+                       "service \"%s\" has no selector: only services of pods are reached", name);
+    if (!wanted)
+        return err_set(err, ERR_UNAVAILABLE, "no service port %lld found for service \"%s\"",
+                       (long long)port, name);
+    subset = json_index(
+        json_get(make_endpoints(r->arena, service, gather_pods(r, prefix)), "subsets"), 0);
+    json_each (address, json_get(subset, "addresses"))
+        if (node && json_string_is(json_get(address, "nodeName"), node->name)) {
+            const struct json *pod = json_get(address, "targetRef");
+
+            json_each (p, json_get(subset, "ports"))
+                if (strcmp(json_get_string(p, "name", ""), json_get_string(wanted, "name", "")) ==
+                    0) {
+                    *ret_port = (unsigned)json_get_int(p, "port", 0);
+                    *ret = (struct node_pod){ns, json_get_string(pod, "name", ""),
+                                             json_get_string(pod, "uid", "")};
+                    return 0;
+                }
+        }
+    return err_set(err, ERR_UNAVAILABLE, "no endpoints available for service \"%s\"%s", name,
+                   json_len(json_get(subset, "addresses")) ? " on the machine of the API server" : "");
+}
+
 static void add_slice_meta(struct arena *a, struct json *v, const struct json *service)
 {
     struct json *meta = json_make_object(a, v, "metadata");

@@ -120,8 +120,16 @@ static const char *http_header(struct server_request *r, const char *name)
     return httpd_header_joined(container_of(r, struct http_request, base)->http, name);
 }
 
-static const struct server_front http_front = {
-    .reply = http_reply, .stream = http_stream, .upgrade = http_upgrade, .header = http_header};
+static void http_on_gone(struct server_request *r, void (*fn)(void *arg), void *arg)
+{
+    httpd_on_gone(container_of(r, struct http_request, base)->http, fn, arg);
+}
+
+static const struct server_front http_front = {.reply = http_reply,
+                                               .stream = http_stream,
+                                               .upgrade = http_upgrade,
+                                               .header = http_header,
+                                               .on_gone = http_on_gone};
 
 /* --- authentication -------------------------------------------------------------------- */
 
@@ -410,6 +418,7 @@ static void handle(void *arg, struct httpd_request *http)
                                       .query = http->query,
                                       .accept = copied_header(http, "Accept"),
                                       .content_type = copied_header(http, "Content-Type"),
+                                      .agent = copied_header(http, "User-Agent"),
                                       .body = http->body,
                                       .body_len = http->body_len,
                                       .too_large = http->too_large,

@@ -85,6 +85,8 @@ struct server {
 
     struct endpoints_feed *endpoints_feed; /* endpoints_watch.c, while watched */
 
+    struct webhooks *webhooks; /* webhooks.h, created on first use */
+
     bool has_controllers; /* own_lease.c */
     bool overcommit;
     const char *kubeconfig_path;
@@ -106,7 +108,7 @@ void server_forget_kinds(struct server *s);
 int definitions_start(struct server *s, struct err *err) must_check;
 void definitions_free(struct server *s);
 /* Before one is written: sets in its status whether its names are free, and its finalizer. */
-void definition_prepare(const struct server *s, struct arena *a, struct json *crd);
+void definition_prepare(struct server_request *r, struct json *crd);
 int definition_check_room(const struct server *s, struct err *err) must_check;
 
 /* --- quotas (quota.c, limit_range.c) --------------------------------------------------- */
@@ -122,9 +124,16 @@ int limit_range_apply(struct server_request *r, struct json *pod, struct err *er
 /* --- priorities (priority.c): sets a new pod's number from its class ------------------- */
 int priority_apply(struct server_request *r, struct json *pod, struct err *err) must_check;
 
-/* --- policies (admission.c): checks a write by those bound; object is NULL at deletion --- */
+/* --- policies (admission.c) and webhooks (webhooks.c) ----------------------------------- */
+
+/* Checks a write by the policies that are bound and by webhooks; object is NULL at deletion.
+ * Negative without an error: webhooks were asked, and server_handle will run again. */
 int admission_check(struct server_request *r, const char *operation, const struct json *old,
                     const struct json *object, bool dry_run, struct err *err) must_check;
+/* Lets webhooks change *object, which is then another one. Negative likewise. */
+int webhooks_mutate(struct server_request *r, const char *operation, const struct json *old,
+                    struct json **object, bool dry_run, struct err *err) must_check;
+void webhooks_free(struct server *s); /* requests that wait for them are refused */
 
 /* --- queues (queue_check.c): 403 if the object may not use the queue it names ---------- */
 int queue_check(struct server_request *r, const struct json *object, struct err *err) must_check;

@@ -201,6 +201,7 @@ static bool copy_call(struct api_stream *c, const struct api_call *call)
     r->path = arena_strndup(&c->arena, call->path, (size_t)(mark - call->path));
     r->query = arena_strdup(&c->arena, *mark ? mark + 1 : "");
     r->accept = call->accept ? arena_strdup(&c->arena, call->accept) : NULL;
+    r->agent = "muster";
     r->bare = !call->accept || strcmp(call->accept, JSON_TYPE) != 0; /* our own parts' */
     r->content_type = call->content_type ? arena_strdup(&c->arena, call->content_type) : NULL;
     r->too_large = call->body_len > OBJECT_LIMIT_BYTES;

@@ -7,6 +7,7 @@
 
 #include "api/kind.h"
 #include "base/blob.h"
+#include "loop/random.h"
 #include "net/httpd.h"
 #include "port/stream.h"
 #include "server/media.h"
@@ -19,6 +20,7 @@
 struct server;
 struct server_request;
 struct caller;
+struct webhook_calls;
 
 struct warning {
     struct warning *next;
@@ -44,6 +46,9 @@ struct server_front {
     /* All values of a header, joined by ", "; "" without any, NULL when too long. Only before the
      * answer, within server_handle. */
     const char *(*header)(struct server_request *r, const char *name);
+    /* Calls fn if the client disconnects before the answer, which is still owed; fn NULL: no more.
+     * NULL if clients cannot; first within server_handle. */
+    void (*on_gone)(struct server_request *r, void (*fn)(void *arg), void *arg);
 };
 
 struct param {
@@ -64,6 +69,7 @@ struct server_request {
     const struct server_front *front;
     const char *method, *path, *query; /* path and query still escaped */
     const char *accept, *content_type; /* NULL when not given */
+    const char *agent;                 /* the client's program; NULL when not given */
     const char *body;
     size_t body_len;
     bool too_large; /* the body was dropped */
@@ -72,8 +78,15 @@ struct server_request {
     uint64_t login;              /* the browser session it belongs to; 0: none */
     const struct caller *caller; /* (caller.h); required */
 
-    /* From the core: */
+    /* From the core, for the request: */
     struct server *server;
+    struct webhook_calls *asked;  /* webhook_call.c */
+    struct arena_mark begin;      /* of what is made anew in each run */
+    int64_t begun_ms;             /* request_now_ms */
+    char uid[RANDOM_UID_SIZE];    /* of a new object, and */
+    char suffix[RANDOM_SUFFIX_SIZE]; /* of its name; "": not chosen yet */
+
+    /* For this run: */
     struct route route;
     struct param *params;
     struct format_choice media; /* what the client accepts */
@@ -82,8 +95,12 @@ struct server_request {
     unsigned warning_count;
 };
 
-/* The whole core: answers r, now or later. */
+/* The whole core: answers r, now or later. Called again when the webhooks that were asked have
+ * answered: nothing has been written before, and everything that a webhook sees of a request must
+ * be the same in each run. */
 void server_handle(struct server *s, struct server_request *r);
+/* When the request arrived. */
+int64_t request_now_ms(struct server_request *r);
 
 /* A verb answers the request, now or later, and returns 0; or returns a negative errno with err
  * set, without answering. */

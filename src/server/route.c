@@ -10,6 +10,7 @@
 #include "base/percent.h"
 #include "server/endpoints.h"
 #include "server/rbac.h"
+#include "server/webhooks.h"
 
 #define SEGMENTS_LIMIT 9
 
@@ -309,12 +310,34 @@ static int route_request(struct server_request *r, struct err *err)
     return unknown_path(err);
 }
 
+int64_t request_now_ms(struct server_request *r)
+{
+    if (!r->begun_ms)
+        r->begun_ms = clock_now_ms(r->server->clock);
+    return r->begun_ms;
+}
+
+static void begin_again(struct server_request *r)
+{
+    arena_rewind(r->arena, &r->begin);
+    r->route = (struct route){.kind = NULL};
+    r->params = NULL;
+    r->media_chosen = false;
+    r->warnings = r->last_warning = NULL;
+    r->warning_count = 0;
+}
+
 void server_handle(struct server *s, struct server_request *r)
 {
+    struct webhook_calls *asked = r->asked;
     auto_err err = ERR_INIT;
     int rc;
 
     r->server = s;
+    if (asked)
+        begin_again(r);
+    else
+        r->begin = arena_mark(r->arena);
     rc = check_caller(r, &err);
     if (rc == 0 && r->too_large)
         rc = err_set(&err, ERR_TOO_LARGE, "Request entity too large: limit is %u",
@@ -323,6 +346,12 @@ void server_handle(struct server *s, struct server_request *r)
         rc = query_parse(r, &err);
     if (rc == 0)
         rc = route_request(r, &err);
-    if (rc < 0)
+    if (rc < 0) {
+        if (!err_is_set(&err) && webhook_calls_wait(r->asked))
+            return;
+        webhook_calls_free(r->asked);
         reply_err(r, &err);
+    } else {
+        webhook_calls_free(asked); /* r may be gone */
+    }
 }

@@ -54,6 +54,7 @@ void server_free(struct server *s)
         return;
     front_close(s);
     sessions_close(s);
+    webhooks_free(s);
     sessions_release(&s->logins);
     wait_free_all(s);
     clock_stop(s->clock, s->event_timer);

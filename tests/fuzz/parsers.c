@@ -19,6 +19,7 @@
 #include "net/http_head.h"
 #include "net/spdy.h"
 #include "net/websocket.h"
+#include "server/webhooks.h"
 
 #define MEMORY_LIMIT_BYTES (32u * 1024u * 1024u)
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -203,6 +204,27 @@ static void run_managed(struct chance *c, char *data, size_t len)
     if (list && json_len(list))
         FUZZ_CHECK(managed_take(&a, &kind_pod, pod, list) || arena_failed(&a));
     buf_release(&text);
+    arena_release(&a);
+}
+
+#define WEBHOOK_ANSWER(rest)                                                                       \
+    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"response\":{\"uid\":"     \
+    "\"u\",\"allowed\":" rest "}}"
+
+static void run_webhook(struct chance *c, char *data, size_t len)
+{
+    struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
+    const struct json *pod = json_parse(&a, pod_text, strlen(pod_text), NULL);
+    auto_err err = ERR_INIT;
+    struct webhook_answer answer;
+
+    (void)c;
+    if (webhook_answer_read(&a, data, len, "u", &answer, &err) < 0)
+        FUZZ_CHECK(err.text[0]);
+    else if (!answer.allowed)
+        FUZZ_CHECK(webhook_answer_refuse(&answer, "h", &err) < 0 && err.text[0]);
+    else if (answer.patch)
+        (void)!patch_json(&a, pod, answer.patch, &err);
     arena_release(&a);
 }
 
@@ -493,6 +515,12 @@ const struct fuzz_target fuzz_parsers[] = {
           "["),
      run_patch},
     {"object", LIST(pod_text, job_yaml), JSON_WORDS, run_object},
+    {"webhook",
+     LIST(WEBHOOK_ANSWER("true,\"patchType\":\"JSONPatch\",\"patch\":\"W3sib3AiOiJyZW1vdmUiLCJwYX"
+                         "RoIjoiL2EifV0=\",\"warnings\":[\"w\"]"),
+          WEBHOOK_ANSWER("false,\"status\":{\"code\":403,\"reason\":\"Forbidden\",\"message\":\"no\","
+                         "\"details\":{\"causes\":[{\"field\":\"spec\",\"message\":\"m\"}]}}")),
+     JSON_WORDS, run_webhook},
     {"events",
      LIST("\x09\x01\x02\x03\x04\x05\x06\x07\x41\x10\x05\x2a\x0d\x0a\x0b\x0a\x04loss\x15\x01\x02\x80"
           "\x3f",

@@ -75,7 +75,7 @@ static void check_url(const struct json *url, const struct field_path *at, struc
     if (memchr(host, '@', host_len))
         problem_invalid(err, at, url, "user information is not permitted in the URL");
     if (strchr(host, '?') || strchr(host, '#'))
-        problem_invalid(err, at, url, "query parameters and fragments are not permitted in the URL");
+        problem_invalid(err, at, url, "queries and fragments are not permitted in the URL");
     for (const char *c = host; *c; c++)
         if ((unsigned char)*c <= ' ' || *c == 0x7f) {
             problem_invalid(err, at, url, "must not contain spaces or control characters");

@@ -82,6 +82,27 @@ static void large_pieces_and_small_ones_live_together(void **state)
 
 /* --- buf ------------------------------------------------------------------------------------ */
 
+static void an_arena_is_rewound(void **state)
+{
+    struct arena a = ARENA_INIT(1u << 20);
+    struct arena_mark none = arena_mark(&a), mark;
+    char *kept = arena_strdup(&a, "kept");
+
+    (void)state;
+    mark = arena_mark(&a);
+    for (size_t i = 0; i < 2000; i++)
+        (void)!arena_alloc(&a, 1000);
+    assert_true(arena_failed(&a));
+    arena_rewind(&a, &mark);
+    assert_false(arena_failed(&a));
+    assert_string_equal(kept, "kept");
+    assert_int_equal(a.used_bytes, mark.used_bytes);
+    assert_non_null(arena_alloc(&a, 500000));
+    arena_rewind(&a, &none);
+    assert_null(a.blocks);
+    arena_release(&a);
+}
+
 static void a_buffer_grows_to_its_ceiling(void **state)
 {
     struct buf b = BUF_INIT(1000);
@@ -302,6 +323,7 @@ int main(void)
         cmocka_unit_test(an_arena_fails_at_its_limit_and_stays_failed),
         cmocka_unit_test(an_absurd_size_is_refused),
         cmocka_unit_test(large_pieces_and_small_ones_live_together),
+        cmocka_unit_test(an_arena_is_rewound),
         cmocka_unit_test(a_buffer_grows_to_its_ceiling),
         cmocka_unit_test(a_formatted_text_that_does_not_fit_adds_nothing),
         cmocka_unit_test(bytes_are_taken_consumed_and_reserved),
