@@ -105,8 +105,9 @@ static int check_one(const struct sweep *s, const char *key, struct err *err)
 {
     struct server_request *r = s->request;
     const struct store_item *item = store_head(server_collection(r->server, r->route.kind), key);
-    const struct json *object =
-        item ? stored_parse(r->arena, r->route.kind, item->value, true, NULL) : NULL;
+    const struct json *object = item
+                                    ? stored_parse(r->arena, r->route.kind, item->value, true, NULL)
+                                    : NULL;
     int rc = object ? admission_check(r, "DELETE", object, NULL, false, err) : 0;
 
     return object && rc == 0 ? group_owner_check_delete(r, object, err) : rc;

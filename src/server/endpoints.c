@@ -202,8 +202,9 @@ int endpoints_choose(struct server_request *r, const char *ns, const char *name,
     const struct node *node = r->server->node;
     const char *prefix = arena_printf(r->arena, "%s/", ns);
     const char *key = object_key(r->arena, &kind_service, ns, name);
-    const struct store_item *item =
-        key ? store_get(server_collection(r->server, &kind_service), key) : NULL;
+    const struct store_item *item = key ? store_get(server_collection(r->server, &kind_service),
+                                                    key)
+                                        : NULL;
     const struct json *service = item ? blob_parse(r->arena, item->value, NULL) : NULL;
     const struct json *wanted = service_port(service, port), *subset;
 
@@ -233,7 +234,8 @@ int endpoints_choose(struct server_request *r, const char *ns, const char *name,
                 }
         }
     return err_set(err, ERR_UNAVAILABLE, "no endpoints available for service \"%s\"%s", name,
-                   json_len(json_get(subset, "addresses")) ? " on the machine of the API server" : "");
+                   json_len(json_get(subset, "addresses")) ? " on the machine of the API server"
+                                                           : "");
 }
 
 static void add_slice_meta(struct arena *a, struct json *v, const struct json *service)

@@ -80,10 +80,10 @@ struct server_request {
 
     /* From the core, for the request: */
     struct server *server;
-    struct webhook_calls *asked;  /* webhook_call.c */
-    struct arena_mark begin;      /* of what is made anew in each run */
-    int64_t begun_ms;             /* request_now_ms */
-    char uid[RANDOM_UID_SIZE];    /* of a new object, and */
+    struct webhook_calls *asked;     /* webhook_call.c */
+    struct arena_mark begin;         /* of what is made anew in each run */
+    int64_t begun_ms;                /* request_now_ms */
+    char uid[RANDOM_UID_SIZE];       /* of a new object, and */
     char suffix[RANDOM_SUFFIX_SIZE]; /* of its name; "": not chosen yet */
 
     /* For this run: */

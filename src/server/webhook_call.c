@@ -17,9 +17,9 @@
 #include "server/endpoints.h"
 #include "server/webhooks.h"
 
-#define CALLS_LIMIT 256u           /* under way */
-#define CALLS_OF_REQUEST 2048u     /* one after the other: a collection that is deleted */
-#define REQUEST_WAIT_MS 60000      /* for all its calls */
+#define CALLS_LIMIT 256u       /* under way */
+#define CALLS_OF_REQUEST 2048u /* one after the other: a collection that is deleted */
+#define REQUEST_WAIT_MS 60000  /* for all its calls */
 #define QUESTIONS_LIMIT_BYTES (128u * 1024u * 1024u)
 #define ANSWER_LIMIT_BYTES OBJECT_LIMIT_BYTES
 #define ANSWERS_LIMIT_BYTES (4u * ANSWER_LIMIT_BYTES) /* of one request */
@@ -59,14 +59,14 @@ static void call_stop(struct webhook_call *c)
         return;
     c->over = true;
     c->of->left--;
-    s->webhooks->question_bytes -= c->question_bytes;
+    s->webhooks->question_bytes -= c->question_len;
     clock_stop(s->clock, c->timer);
     if (c->exchange)
         http_exchange_cancel(c->exchange);
     if (c->dial)
         s->node->ops->cancel_dial(s->node, c->dial);
-    free(c->text);
-    c->text = NULL;
+    free(c->question);
+    c->question = NULL;
     hook_set_unref(c->hook->set);
     c->hook = NULL;
 }
@@ -94,7 +94,7 @@ void webhook_calls_free(struct webhook_calls *calls)
         next = c->next;
         call_stop(c);
         free(c->error);
-        free(c->text);
+        buf_release(&c->answer);
         free(c);
     }
     clock_stop(s->clock, calls->timer);
@@ -137,27 +137,22 @@ void webhooks_free(struct server *s)
     s->webhooks = NULL;
 }
 
-/* error NULL: the answer is text, which is taken. */
-static void call_over(struct webhook_call *c, const char *error, char *text, size_t len)
+/* error NULL: it is answered. */
+static void call_over(struct webhook_call *c, const char *error)
 {
     struct webhook_calls *calls = c->of;
 
     if (error)
         log_warn("webhook %s: %s", c->hook->name, error);
     call_stop(c);
-    c->text = text;
-    c->len = len;
-    if (!text)
-        c->error = strdup(error ? error : "out of memory");
+    if (error)
+        c->error = strdup(error);
+    if (error && !c->error)
+        buf_clear(&c->answer); /* which is no answer either */
     if (calls->left > 0)
         return;
     listen_for_end(calls, NULL);
     server_handle(calls->server, calls->request);
-}
-
-static void call_failed(struct webhook_call *c, const char *error)
-{
-    call_over(c, error, NULL, 0);
 }
 
 static void call_timed_out(void *arg)
@@ -165,37 +160,35 @@ static void call_timed_out(void *arg)
     struct webhook_call *c = arg;
 
     c->timer = NULL;
-    call_failed(c, "context deadline exceeded");
+    call_over(c, "context deadline exceeded");
 }
 
 /* --- sending --------------------------------------------------------------------------- */
 
+static void on_data(void *arg, const char *data, size_t len)
+{
+    struct webhook_call *c = arg;
+
+    buf_add(&c->answer, data, len);
+}
+
 static void on_end(void *arg, const struct http_result *result)
 {
     struct webhook_call *c = arg;
-    struct webhook_calls *calls = c->of;
-    char error[128], *text;
+    const char *error = NULL;
+    char text[64];
 
     c->exchange = NULL;
-    if (result->status == 0) {
-        call_failed(c, result->error);
-        return;
-    }
-    if (result->status != 200) {
-        (void)snprintf(error, sizeof(error), "the server responded with the status code %d",
-                       result->status);
-        call_failed(c, error);
-        return;
-    }
-    calls->answer_bytes += result->body_len;
-    if (calls->answer_bytes > ANSWERS_LIMIT_BYTES) {
-        call_failed(c, "the answers are too large");
-        return;
-    }
-    text = malloc(result->body_len + 1);
-    if (text)
-        memcpy(text, result->body, result->body_len);
-    call_over(c, text ? NULL : "out of memory", text, result->body_len);
+    c->of->answer_bytes += c->answer.len;
+    (void)snprintf(text, sizeof(text), "the server responded with the status code %d",
+                   result->status);
+    if (result->status == 0)
+        error = result->error;
+    else if (result->status != 200)
+        error = text;
+    else if (c->answer.failed || c->of->answer_bytes > ANSWERS_LIMIT_BYTES)
+        error = "the answer is too large";
+    call_over(c, error);
 }
 
 static int64_t timeout_s(const struct hook *hook)
@@ -248,18 +241,19 @@ static int send_question(struct webhook_call *c, int fd, struct err *err)
     struct arena a = ARENA_INIT(CA_MEMORY_BYTES);
     struct http_request request = {.method = "POST",
                                    .headers = headers,
-                                   .body = c->text,
-                                   .body_len = c->len,
+                                   .body = c->question,
+                                   .body_len = c->question_len,
                                    .body_limit_bytes = ANSWER_LIMIT_BYTES,
                                    .fd = fd};
 
     request.url = url_of(&a, c->hook);
     if (request.url && (c->hook->client || make_client(c->of->server, c->hook, err) == 0))
-        c->exchange = http_client_start(c->hook->client, &request,
-                                        &(struct http_handler){.on_end = on_end, .arg = c});
+        c->exchange = http_client_start(
+            c->hook->client, &request,
+            &(struct http_handler){.on_data = on_data, .on_end = on_end, .arg = c});
     arena_release(&a);
-    free(c->text);
-    c->text = NULL;
+    free(c->question);
+    c->question = NULL;
     if (!c->exchange && fd)
         (void)close(fd);
     return c->exchange ? 0 : err_is_set(err) ? -1 : out_of_memory(err);
@@ -275,9 +269,9 @@ static void on_dialed(void *arg, int fd, const char *token)
     c->dial = NULL;
     if (fd < 0) {
         (void)snprintf(error, sizeof(error), "the pod cannot be connected to: %s", strerror(-fd));
-        call_failed(c, error);
+        call_over(c, error);
     } else if (send_question(c, fd, &err) < 0) {
-        call_failed(c, err.text);
+        call_over(c, err.text);
     }
 }
 
@@ -345,22 +339,21 @@ static struct webhook_call *call_new(struct webhook_calls *calls, struct hook *h
 
     if (!c)
         return NULL;
-    *c = (struct webhook_call){.of = calls, .hook = hook};
+    *c = (struct webhook_call){.of = calls, .hook = hook, .answer = BUF_INIT(ANSWER_LIMIT_BYTES)};
     memcpy(c->hash, hash, sizeof(c->hash));
     random_uid(c->uid);
     buf_addf(&text, "%s%s\",", envelope, c->uid);
     buf_add(&text, question, len);
-    c->text = buf_take(&text, &c->len);
+    c->question = buf_take(&text, &c->question_len);
     c->timer = clock_start(calls->server->clock, timeout_s(hook) * 1000, call_timed_out, c);
     buf_release(&text);
-    if (!c->text || !c->timer) {
+    if (!c->question || !c->timer) {
         clock_stop(calls->server->clock, c->timer);
-        free(c->text);
+        free(c->question);
         free(c);
         return NULL;
     }
-    c->question_bytes = c->len;
-    calls->server->webhooks->question_bytes += c->len;
+    calls->server->webhooks->question_bytes += c->question_len;
     (void)hook_set_ref(hook->set);
     list_push(&calls->all, c);
     calls->count++;
@@ -387,7 +380,7 @@ static void fail_now(void *arg)
 
     c->timer = NULL;
     c->error = NULL;
-    call_failed(c, error);
+    call_over(c, error);
     free(error);
 }
 

@@ -110,8 +110,8 @@ static int read_sets(struct server *s, enum hook_type type, struct err *err)
 
     store_watch_free(w->watches[type]);
     w->watches[type] = NULL;
-    if (store_watch_open(c, store_revision(s->store), on_change, &w->known[type],
-                         &w->watches[type], NULL) < 0)
+    if (store_watch_open(c, store_revision(s->store), on_change, &w->known[type], &w->watches[type],
+                         NULL) < 0)
         return out_of_memory(err);
     store_list(c, NULL, NULL, read_set, &reading);
     drop_sets(reading.old);

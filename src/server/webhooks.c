@@ -88,8 +88,8 @@ static void convert(struct arena *a, const struct kind *from, const struct kind 
 }
 
 /* As webhooks see it: a copy without field managers. */
-static struct json *shown(struct arena *arena, const struct admission *a,
-                          const struct json *object, const struct kind *as)
+static struct json *shown(struct arena *arena, const struct admission *a, const struct json *object,
+                          const struct kind *as)
 {
     struct json *copy = json_clone(arena, object);
 
@@ -153,11 +153,10 @@ static void write_question(struct buf *out, const struct admission *a, const str
 /* A failure refuses the write, unless the webhook's policy is to ignore it. */
 static int not_answered(struct admission *a, const struct hook *hook, const char *why)
 {
-    return is_ignored(hook)
-               ? 0
-               : err_set(a->err, ERR_INTERNAL,
-                         "Internal error occurred: failed calling webhook \"%s\": %s", hook->name,
-                         why);
+    return is_ignored(hook) ? 0
+                            : err_set(a->err, ERR_INTERNAL,
+                                      "Internal error occurred: failed calling webhook \"%s\": %s",
+                                      hook->name, why);
 }
 
 static int take_answer(struct admission *a, const struct hook *hook,
@@ -172,7 +171,8 @@ static int take_answer(struct admission *a, const struct hook *hook,
         why = arena_printf(r->arena, "failed to call webhook: %s", call->error);
         return not_answered(a, hook, why ? why : call->error);
     }
-    if (webhook_answer_read(r->arena, call->text, call->len, call->uid, &answer, &problem) < 0)
+    if (webhook_answer_read(r->arena, call->answer.data ? call->answer.data : "", call->answer.len,
+                            call->uid, &answer, &problem) < 0)
         return not_answered(a, hook, problem.text);
     json_each (text, answer.warnings)
         if (json_is(text, JSON_STRING))
@@ -291,9 +291,8 @@ int webhooks_mutate(struct server_request *r, const char *operation, const struc
                     struct json **object, bool dry_run, struct err *err)
 {
     struct json *before = object ? *object : NULL;
-    struct mutation m = {.a = admission_of(r, operation, old, before, dry_run, err),
-                         .object = before,
-                         .version = 1};
+    struct mutation m = {
+        .a = admission_of(r, operation, old, before, dry_run, err), .object = before, .version = 1};
     struct hook_set *sets;
     size_t count = 0;
     int rc = hook_sets_get(r->server, HOOK_MUTATING, &sets, err);

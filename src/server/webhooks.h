@@ -65,10 +65,10 @@ struct webhook_call {
     unsigned char hash[SHA256_BYTES];
     char uid[RANDOM_UID_SIZE];
     bool over;
-    char *error; /* NULL: there is an answer */
-    char *text;  /* the question until it is sent, then the answer; NULL: neither */
-    size_t len;
-    size_t question_bytes;
+    char *error;    /* NULL: there is an answer */
+    char *question; /* until it is sent */
+    size_t question_len;
+    struct buf answer;
     struct http_exchange *exchange;
     struct pod_dial *dial;
     struct clock_timer *timer;

@@ -121,6 +121,17 @@ def pod(name, command=("true",), **meta):
                      "containers": [{"name": "main", "image": "none", "command": list(command)}]}}
 
 
+def make_account(daemon, name):
+    """A service account that may edit in its namespace; its token."""
+    accounts, rights = "/api/v1/namespaces/default/serviceaccounts", "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+    daemon.call("POST", accounts, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}})
+    daemon.call("POST", f"{rights}/rolebindings", {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
+        "roleRef": {"kind": "ClusterRole", "name": "edit", "apiGroup": "rbac.authorization.k8s.io"}})
+    return daemon.call("POST", f"{accounts}/{name}/token", {})["status"]["token"]
+
+
 class WithHooks(harness.WithDaemon):
     options = ("--only", "api")
 
@@ -349,19 +360,39 @@ class Mutating(WithHooks):
         self.daemon.call("POST", MAPS, config_map("a"))
 
     def test_a_caller_gets_nothing_through_a_webhook_that_he_may_not_have(self):
-        accounts, bindings = "/api/v1/namespaces/default/serviceaccounts", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
-        self.daemon.call("POST", accounts, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "some"}})
-        self.daemon.call("POST", bindings, {
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "some"},
-            "subjects": [{"kind": "ServiceAccount", "name": "some", "namespace": "default"}],
-            "roleRef": {"kind": "ClusterRole", "name": "edit", "apiGroup": "rbac.authorization.k8s.io"}})
-        token = self.daemon.call("POST", f"{accounts}/some/token", {})["status"]["token"]
+        token = make_account(self.daemon, "some")
         self.mutate(lambda _: patch({"op": "add", "path": "/spec/volumes", "value": [{"name": "root", "hostPath": {"path": "/"}}]}),
                     resources=("pods",))
         status, _, message = self.refused("POST", PODS, pod("a"), headers={"Authorization": f"Bearer {token}"})
         self.assertEqual((status, "hostPath" in message), (403, True), message)
         status, _, message = self.refused("GET", MUTATING, headers={"Authorization": f"Bearer {token}"})
         self.assertEqual(status, 403)
+
+
+    def test_kubectl_applies_and_patches(self):
+        self.mutate(lambda request: patch({"op": "add", "path": "/data/added", "value": "yes"}))
+        self.validate(lambda request: {"allowed": request["object"]["data"].get("own") != "bad", "warnings": ["checked"],
+                                       "status": {"message": "own is bad"}})
+
+        def kubectl(*words, own=None):
+            text = json.dumps(config_map("a", {"own": own})) if own else None
+            done = subprocess.run([harness.KUBECTL, "--kubeconfig", self.daemon.kubeconfig(self.daemon.token), *words], input=text,
+                                  capture_output=True, text=True, timeout=harness.PATIENCE)
+            return done.returncode, done.stdout.strip(), done.stderr
+
+        apply, server = ("apply", "-f", "-"), ("apply", "--server-side", "--force-conflicts", "-f", "-")
+        code, said, warned = kubectl(*apply, own="1")
+        self.assertEqual((code, said, "Warning: checked" in warned), (0, "configmap/a created", True), warned)
+        self.assertEqual(kubectl(*apply, own="1")[:2], (0, "configmap/a unchanged"))
+        self.assertEqual(kubectl(*apply, own="2")[:2], (0, "configmap/a configured"))
+        self.assertEqual(kubectl(*server, own="3")[:2], (0, "configmap/a serverside-applied"))
+        self.assertEqual(kubectl("patch", "configmap", "a", "--type=merge", "-p", '{"data":{"own":"4"}}')[:2],
+                         (0, "configmap/a patched"))
+        for words, own in ((apply, "bad"), (server, "bad"), (("patch", "configmap", "a", "-p", '{"data":{"own":"bad"}}'), None)):
+            code, _, said = kubectl(*words, own=own)
+            self.assertEqual((code, 'admission webhook "check.example.com" denied the request: own is bad' in said), (1, True), said)
+        self.assertEqual(self.daemon.call("GET", f"{MAPS}/a")["data"], {"own": "4", "added": "yes"})
+        self.assertIn("change   1 ", kubectl("get", "mutatingwebhookconfigurations")[1].replace("          ", "   "))
 
 
 class Failing(WithHooks):
@@ -437,6 +468,23 @@ class Failing(WithHooks):
         connection.close()
         self.daemon.call("POST", MAPS, config_map("a"))
         self.daemon.call("GET", f"{MAPS}/gone", expect=(404,))
+
+    def test_one_account_does_not_take_all_calls(self):
+        token = make_account(self.daemon, "many")
+        self.validate(lambda request: None if request["userInfo"]["username"].endswith(":many") else {"allowed": True})
+
+        def ask(name):
+            connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
+            self.addCleanup(connection.close)
+            connection.request("POST", MAPS, json.dumps(config_map(name)),
+                               {"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
+            return connection
+
+        for i in range(32):
+            ask(f"a{i}")
+        self.hooks.wait_asked(32)
+        self.assertEqual(ask("b").getresponse().status, 429)
+        self.daemon.call("POST", MAPS, config_map("c"))  # nor do others wait for them
 
     def test_a_daemon_that_stops_does_not_wait(self):
         daemon = harness.Daemon("--only", "api")

@@ -208,7 +208,7 @@ static void run_managed(struct chance *c, char *data, size_t len)
 }
 
 #define WEBHOOK_ANSWER(rest)                                                                       \
-    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"response\":{\"uid\":"     \
+    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"response\":{\"uid\":"  \
     "\"u\",\"allowed\":" rest "}}"
 
 static void run_webhook(struct chance *c, char *data, size_t len)
@@ -518,8 +518,9 @@ const struct fuzz_target fuzz_parsers[] = {
     {"webhook",
      LIST(WEBHOOK_ANSWER("true,\"patchType\":\"JSONPatch\",\"patch\":\"W3sib3AiOiJyZW1vdmUiLCJwYX"
                          "RoIjoiL2EifV0=\",\"warnings\":[\"w\"]"),
-          WEBHOOK_ANSWER("false,\"status\":{\"code\":403,\"reason\":\"Forbidden\",\"message\":\"no\","
-                         "\"details\":{\"causes\":[{\"field\":\"spec\",\"message\":\"m\"}]}}")),
+          WEBHOOK_ANSWER(
+              "false,\"status\":{\"code\":403,\"reason\":\"Forbidden\",\"message\":\"no\","
+              "\"details\":{\"causes\":[{\"field\":\"spec\",\"message\":\"m\"}]}}")),
      JSON_WORDS, run_webhook},
     {"events",
      LIST("\x09\x01\x02\x03\x04\x05\x06\x07\x41\x10\x05\x2a\x0d\x0a\x0b\x0a\x04loss\x15\x01\x02\x80"

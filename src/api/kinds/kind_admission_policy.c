@@ -28,12 +28,13 @@ static const struct field match_fields[] = {
     F_OBJ("namespaceSelector", label_selector_fields,
           "Selects by the labels of the object's namespace.", P(1)),
     F_OBJ("objectSelector", label_selector_fields, "Selects by the labels of the object.", P(2)),
-    F_OBJS("resourceRules", rule_fields, "Requests that match.", P(3), .max_items = ADMISSION_LIST_LIMIT),
+    F_OBJS("resourceRules", rule_fields, "Requests that match.", P(3),
+           .max_items = ADMISSION_LIST_LIMIT),
     F_OBJS("excludeResourceRules", rule_fields,
            "Requests that do not match, even if resourceRules has them.", P(4),
            .max_items = ADMISSION_LIST_LIMIT),
-    F_STR("matchPolicy", "Whether other versions of a resource count.", PZ(7), ONE_OF(admission_policies),
-          DEFAULT("\"Equivalent\"")),
+    F_STR("matchPolicy", "Whether other versions of a resource count.", PZ(7),
+          ONE_OF(admission_policies), DEFAULT("\"Equivalent\"")),
     {0}};
 
 static const struct field param_kind_fields[] = {

@@ -50,8 +50,9 @@ static void answers_are_read(void **state)
     assert_null(t.answer.patch);
     assert_true(json_has(t.answer.warnings, "w"));
     /* [{"op":"remove","path":"/a"}] */
-    assert_true(reads(&t, REVIEW("{\"uid\":\"" UID "\",\"allowed\":true,\"patchType\":\"JSONPatch\","
-                                 "\"patch\":\"W3sib3AiOiJyZW1vdmUiLCJwYXRoIjoiL2EifV0=\"}")));
+    assert_true(
+        reads(&t, REVIEW("{\"uid\":\"" UID "\",\"allowed\":true,\"patchType\":\"JSONPatch\","
+                         "\"patch\":\"W3sib3AiOiJyZW1vdmUiLCJwYXRoIjoiL2EifV0=\"}")));
     assert_int_equal(json_len(t.answer.patch), 1);
     assert_true(reads(&t, REVIEW("{\"uid\":\"" UID "\",\"allowed\":true,\"patch\":null}")));
     reading_end(&t);
@@ -143,8 +144,9 @@ static void a_long_message_is_cut(void **state)
 
     (void)state;
     reading_begin(&t);
-    buf_adds(&b, "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"response\":"
-                 "{\"uid\":\"" UID "\",\"allowed\":false,\"status\":{\"message\":\"");
+    buf_adds(&b,
+             "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"response\":"
+             "{\"uid\":\"" UID "\",\"allowed\":false,\"status\":{\"message\":\"");
     for (size_t i = 0; i < 200000; i++)
         buf_addc(&b, 'x');
     buf_adds(&b, "\"}}}");
