@@ -317,7 +317,8 @@ int64_t request_now_ms(struct server_request *r)
     return r->begun_ms;
 }
 
-static void begin_again(struct server_request *r)
+/* Until the webhooks have answered, the request holds no memory but what the front gave it. */
+static void let_wait(struct server_request *r)
 {
     arena_rewind(r->arena, &r->begin);
     r->route = (struct route){.kind = NULL};
@@ -334,9 +335,7 @@ void server_handle(struct server *s, struct server_request *r)
     int rc;
 
     r->server = s;
-    if (asked)
-        begin_again(r);
-    else
+    if (!asked)
         r->begin = arena_mark(r->arena);
     rc = check_caller(r, &err);
     if (rc == 0 && r->too_large)
@@ -347,8 +346,10 @@ void server_handle(struct server *s, struct server_request *r)
     if (rc == 0)
         rc = route_request(r, &err);
     if (rc < 0) {
-        if (!err_is_set(&err) && webhook_calls_wait(r->asked))
+        if (!err_is_set(&err) && webhook_calls_wait(r->asked)) {
+            let_wait(r);
             return;
+        }
         webhook_calls_free(r->asked);
         reply_err(r, &err);
     } else {
