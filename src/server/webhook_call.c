@@ -26,6 +26,7 @@
 #define DEFAULT_TIMEOUT_S 10
 #define DEFAULT_PORT 443
 #define CA_MEMORY_BYTES (4u * 1024u * 1024u)
+#define URL_MEMORY_BYTES (8u * 1024u * 1024u)
 #define NOT_TO_BE_RESOLVED "127.0.0.1:1" /* the connection exists already */
 
 static const char envelope[] =
@@ -137,18 +138,50 @@ void webhooks_free(struct server *s)
     s->webhooks = NULL;
 }
 
+static int64_t timeout_s(const struct hook *hook)
+{
+    return json_get_int(hook->config, "timeoutSeconds", DEFAULT_TIMEOUT_S);
+}
+
+static const char *url_of(struct arena *a, const struct hook *hook)
+{
+    const struct json *client = json_get(hook->config, "clientConfig");
+    const struct json *service = json_get(client, "service");
+    long long seconds = timeout_s(hook);
+
+    if (!service)
+        return arena_printf(a, "%s?timeout=%llds", json_get_string(client, "url", ""), seconds);
+    return arena_printf(a, "https://%s.%s.svc:%lld%s?timeout=%llds",
+                        json_get_string(service, "name", ""),
+                        json_get_string(service, "namespace", ""),
+                        (long long)json_get_int(service, "port", DEFAULT_PORT),
+                        json_get_string(service, "path", "/"), seconds);
+}
+
+/* What went wrong in Kubernetes' words. NULL: out of memory. */
+static char *failure(const struct hook *hook, const char *why)
+{
+    struct arena a = ARENA_INIT(URL_MEMORY_BYTES);
+    const char *url = url_of(&a, hook);
+    char *text = NULL;
+
+    if (asprintf(&text, "failed to call webhook: Post \"%s\": %s", url ? url : "", why) < 0)
+        text = NULL;
+    arena_release(&a);
+    return text;
+}
+
 /* error NULL: it is answered. */
 static void call_over(struct webhook_call *c, const char *error)
 {
     struct webhook_calls *calls = c->of;
 
-    if (error)
-        log_warn("webhook %s: %s", c->hook->name, error);
+    if (error) {
+        c->error = failure(c->hook, error);
+        buf_release(&c->answer); /* nor is the beginning of one an answer */
+        log_warn("webhook %s: %s", c->hook->name, c->error ? c->error : error);
+    }
     call_stop(c);
-    if (error)
-        c->error = strdup(error);
-    if (error && !c->error)
-        buf_clear(&c->answer); /* which is no answer either */
     if (calls->left > 0)
         return;
     listen_for_end(calls, NULL);
@@ -191,26 +224,6 @@ static void on_end(void *arg, const struct http_result *result)
     call_over(c, error);
 }
 
-static int64_t timeout_s(const struct hook *hook)
-{
-    return json_get_int(hook->config, "timeoutSeconds", DEFAULT_TIMEOUT_S);
-}
-
-static const char *url_of(struct arena *a, const struct hook *hook)
-{
-    const struct json *client = json_get(hook->config, "clientConfig");
-    const struct json *service = json_get(client, "service");
-    long long seconds = timeout_s(hook);
-
-    if (!service)
-        return arena_printf(a, "%s?timeout=%llds", json_get_string(client, "url", ""), seconds);
-    return arena_printf(a, "https://%s.%s.svc:%lld%s?timeout=%llds",
-                        json_get_string(service, "name", ""),
-                        json_get_string(service, "namespace", ""),
-                        (long long)json_get_int(service, "port", DEFAULT_PORT),
-                        json_get_string(service, "path", "/"), seconds);
-}
-
 /* One per webhook, as each has its own authorities. */
 static int make_client(struct server *s, struct hook *hook, struct err *err)
 {
@@ -238,7 +251,7 @@ static int send_question(struct webhook_call *c, int fd, struct err *err)
     static const char *const headers[] = {"Content-Type: application/json",
                                           "Accept: application/json",
                                           "User-Agent: muster/" MUSTER_VERSION, NULL};
-    struct arena a = ARENA_INIT(CA_MEMORY_BYTES);
+    struct arena a = ARENA_INIT(URL_MEMORY_BYTES);
     struct http_request request = {.method = "POST",
                                    .headers = headers,
                                    .body = c->question,

@@ -165,12 +165,9 @@ static int take_answer(struct admission *a, const struct hook *hook,
     struct server_request *r = a->request;
     auto_err problem = ERR_INIT;
     struct webhook_answer answer;
-    const char *why;
 
-    if (call->error) {
-        why = arena_printf(r->arena, "failed to call webhook: %s", call->error);
-        return not_answered(a, hook, why ? why : call->error);
-    }
+    if (call->error)
+        return not_answered(a, hook, call->error);
     if (webhook_answer_read(r->arena, call->answer.data ? call->answer.data : "", call->answer.len,
                             call->uid, &answer, &problem) < 0)
         return not_answered(a, hook, problem.text);

@@ -429,7 +429,7 @@ class Failing(WithHooks):
         self.assertEqual(self.hooks.asked, [])
 
     def test_no_answer_in_time(self):
-        self.check(lambda _: None, "context deadline exceeded", timeoutSeconds=1)
+        self.check(lambda _: None, f'Post "https://127.0.0.1:{self.hooks.port}/check?timeout=1s": context deadline exceeded', timeoutSeconds=1)
 
     def test_nothing_listens(self):
         with socket.socket() as free:

@@ -107,7 +107,7 @@ static void what_matches_is_asked_about(void **state)
             if (all[i].asks)
                 assert_says(a, "InternalError",
                             "Internal error occurred: failed calling webhook \"a.b.c\": failed to "
-                            "call webhook: ");
+                            "call webhook: Post \"https://127.0.0.1:");
             (void)snprintf(path, sizeof(path), "%s/w", paths[k]);
             expect(f, "DELETE", path, NULL, 200); /* it is not asked about itself */
         }
