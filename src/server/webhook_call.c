@@ -314,8 +314,12 @@ static int check_share(const struct webhook_calls *calls, struct err *err)
     for (const struct webhook_calls *one = w->asking; one; one = one->next)
         for (size_t i = 0; i < one->left; i++)
             share_count(&share, one->user, "", calls->user, "");
-    if (share_ask(&share, !*calls->user) != SHARE_LEFT || calls->count >= CALLS_OF_REQUEST ||
-        w->question_bytes > QUESTIONS_LIMIT_BYTES)
+    if (calls->count >= CALLS_OF_REQUEST)
+        return err_set(err, ERR_TOO_LARGE,
+                       "the request needs more than %u calls of webhooks: delete fewer objects at "
+                       "a time",
+                       CALLS_OF_REQUEST);
+    if (share_ask(&share, !*calls->user) != SHARE_LEFT || w->question_bytes > QUESTIONS_LIMIT_BYTES)
         return err_set(err, ERR_TOO_MANY_REQUESTS, "too many calls of webhooks are under way");
     return 0;
 }

@@ -429,7 +429,8 @@ class Failing(WithHooks):
         self.assertEqual(self.hooks.asked, [])
 
     def test_no_answer_in_time(self):
-        self.check(lambda _: None, f'Post "https://127.0.0.1:{self.hooks.port}/check?timeout=1s": context deadline exceeded', timeoutSeconds=1)
+        self.check(lambda _: None, f'Post "https://127.0.0.1:{self.hooks.port}/check?timeout=1s": context deadline exceeded',
+                   timeoutSeconds=1)
 
     def test_nothing_listens(self):
         with socket.socket() as free:
@@ -490,11 +491,9 @@ class Failing(WithHooks):
     def test_a_daemon_that_stops_does_not_wait(self):
         daemon = harness.Daemon("--only", "api")
         with contextlib.closing(daemon):
-            mine, self.__class__.daemon = self.daemon, daemon
-            try:
-                self.validate(lambda _: None)
-            finally:
-                self.__class__.daemon = mine
+            self.daemon = daemon  # instead of the class's
+            self.validate(lambda _: None)
+            del self.daemon
             connection = http.client.HTTPConnection("127.0.0.1", daemon.port)
             connection.request("POST", MAPS, json.dumps(config_map("a")),
                                {"Authorization": f"Bearer {daemon.token}", "Content-Type": "application/json"})
@@ -526,8 +525,8 @@ class Configurations(WithHooks):
             del hook[key]
         hook["clientConfig"] = {"service": {"namespace": "default", "name": "none"}}
         made = self.configure(MUTATING, "a", hook)["webhooks"][0]
-        self.assertEqual([made[key] for key in ("timeoutSeconds", "failurePolicy", "matchPolicy", "reinvocationPolicy", "objectSelector")],
-                         [10, "Fail", "Equivalent", "Never", {}])
+        keys = ("timeoutSeconds", "failurePolicy", "matchPolicy", "reinvocationPolicy", "objectSelector")
+        self.assertEqual([made[key] for key in keys], [10, "Fail", "Equivalent", "Never", {}])
         self.assertEqual(made["clientConfig"]["service"]["port"], 443)
         self.assertIn('service "none" not found', self.refused("POST", MAPS, config_map("a"))[2])
 
@@ -544,7 +543,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["request"]
         answer = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": {
-            "uid": asked["uid"], "allowed": asked["name"] != "bad", "status": {"message": self.path + " " + self.headers["Host"]}}}).encode()
+            "uid": asked["uid"], "allowed": asked["name"] != "bad",
+            "status": {"message": self.path + " " + self.headers["Host"]}}}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
@@ -607,7 +607,8 @@ class InPods(WithHooks):
         self.assertEqual([one["metadata"]["annotations"].get("seen") for one in pods.values()], ["yes", "yes"])
         self.hooks.answers["/change"] = lambda _: {"allowed": False, "status": {"message": "no pods today"}}
         self.daemon.create(harness.job("k", ["true"], replicas=1))
-        self.daemon.wait_for(harness.JOBS.format(ns="default"), lambda jobs: "no pods today" in json.dumps(jobs["k"].get("status", {})))
+        self.daemon.wait_for(harness.JOBS.format(ns="default"),
+                             lambda jobs: "no pods today" in json.dumps(jobs["k"].get("status", {})))
         for name in ("j", "k"):
             self.daemon.call("DELETE", f"{harness.JOBS.format(ns='default')}/{name}")
 
