@@ -6,8 +6,7 @@
 #include "api/field_macros.h"
 #include "api/problem.h"
 
-#define ADMISSION_MEMORY_BYTES (16u * 1024u * 1024u) /* for reading the expressions of an object   \
-                                                      */
+#define ADMISSION_MEMORY_BYTES (16u * 1024u * 1024u) /* to read an object's expressions */
 #define ADMISSION_LIST_LIMIT 64u
 
 extern const char *const admission_operations[], *const admission_scopes[];
