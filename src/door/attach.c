@@ -4,6 +4,7 @@
  * output; only a terminal's comes from its console (runtime/console.h), as it is written.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -212,18 +213,35 @@ static void ended(struct remote_stdio *r, enum remote_stdio_role role)
 static const struct remote_stdio_ops attach_ops = {
     .ready = ready, .data = data, .ended = ended, .drained = ready, .free = free_attach};
 
-/* A container with neither input nor terminal has no console. */
+/* By the pod's spec, not by what the client asks for: output must not be sent twice. */
+static bool has_terminal(const struct door *d, struct arena *a, const char *uid,
+                         const char *container)
+{
+    const char *path = arena_printf(a, "%s/%s", d->pod_root, uid);
+    int dir_fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    const struct json *run = dir_fd >= 0 ? pod_file_read_json(dir_fd, POD_FILE_RUN, a, NULL) : NULL;
+
+    file_close(&dir_fd);
+    json_each (c, json_get(run, "containers"))
+        if (json_string_is(json_get(c, "name"), container))
+            return json_get_bool(c, "tty", false);
+    return false;
+}
+
+/* A container with neither input nor terminal has no console. Who only looks on without a terminal
+ * reads the log: a console has one client. */
 static int open_console(const struct door *d, const struct node_pod *pod,
                         const struct node_command *c, struct attach_session *s, struct err *err)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
     const char *uid = door_uid(d, &a, pod, c->container);
+    bool terminal = uid && has_terminal(d, &a, uid, c->container);
     int rc = 0;
 
-    if (c->wanted[NODE_STDIN] || c->tty)
+    if (c->wanted[NODE_STDIN] || (c->tty && terminal))
         s->console = uid ? console_connect(d->pod_root, uid, c->container) : -ENOMEM;
     arena_release(&a);
-    s->terminal = c->tty && s->console >= 0;
+    s->terminal = terminal && s->console >= 0;
     if (c->wanted[NODE_STDIN] && s->console < 0)
         rc = err_set(err, ERR_BAD_REQUEST,
                      "container \"%s\" has no standard input to attach to: leave out -i, or use "

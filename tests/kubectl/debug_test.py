@@ -100,6 +100,13 @@ class Debug(StockKubectl, DaemonTest):
         self.wait(lambda pod: pod["status"]["phase"] == "Succeeded")
         self.assertEqual(self.kubectl("logs", "p").stdout, "one\ntwo\n")
 
+    def test_a_terminal_for_a_client_without_one(self):
+        """Each line once: what was typed, as the terminal echoes it, and what the program said to it."""
+        self.pod(["sh", "-c", "read word; echo got $word"], stdin=True, tty=True)
+        self.assertEqual(self.kubectl("attach", "-i", "p", stdin="two\n").stdout.replace("\r", ""), "two\ngot two\n")
+        self.wait(lambda pod: pod["status"]["phase"] == "Succeeded")
+        self.assertEqual(self.kubectl("logs", "p").stdout.replace("\r", ""), "two\ngot two\n")
+
     def test_a_client_that_comes_back(self):
         self.pod(["sh"], stdin=True, tty=True)
         for word in ("first", "second"):
