@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/pod_messages.h"
 #include "cli/command.h"
 #include "cli/mpi_rsh.h"
 #include "cli/mpi_wait.h"
@@ -318,6 +319,18 @@ static void add_hydra(struct cli *cli, struct words *w, const struct launch_opti
                   o->implementation);
 }
 
+/* With a code that looks like a signal's the log's last line would not be taken for the reason. */
+static void leave_message(const char *cause)
+{
+    const char *path = getenv(MESSAGE_VARIABLE);
+    FILE *f = path ? fopen(path, "ae") : NULL;
+
+    if (!f)
+        return;
+    (void)fprintf(f, "error: %s\n", cause);
+    (void)fclose(f);
+}
+
 static enum exit_code run_mpirun(struct cli *cli, const char *path, const char *const *argv,
                                  struct mpi_ranks *ranks)
 {
@@ -329,8 +342,10 @@ static enum exit_code run_mpirun(struct cli *cli, const char *path, const char *
         talk_error(&cli->talk, &err);
         return (enum exit_code)EXIT_NO_MPIRUN;
     }
-    if (cause)
+    if (cause) {
         talk_errorf(&cli->talk, "%s", cause);
+        leave_message(cause);
+    }
     return (enum exit_code)code;
 }
 

@@ -18,8 +18,10 @@
 #include <unistd.h>
 
 #include "cli/mpi_ranks.h"
+#include "runtime/oom.h"
 
 #define WORD_SIZE 254
+#define WORDS_LIMIT_BYTES 65536u
 #define EXIT_NOT_TOLD 1 /* how the program ended is unknown */
 #define EXIT_NOT_STARTED 127
 
@@ -79,13 +81,27 @@ static int report_start(void)
     return -1;
 }
 
-static bool report_end(int fd, int code)
+static bool report_end(int fd, int code, const char *why)
 {
-    char line[16];
+    char line[WORD_SIZE];
 
-    if (!tell(fd, line, snprintf(line, sizeof(line), "%d\n", code)))
+    if (!tell(fd, line, snprintf(line, sizeof(line), "%d %.200s\n", code, why)))
         return false;
     return recv(fd, line, 1, 0) == 1;
+}
+
+/* How its program ended. The launcher has another memory: what is known of ours is said here. */
+static bool report(int fd, int status, struct oom_count before)
+{
+    struct arena a = ARENA_INIT(WORDS_LIMIT_BYTES);
+    const char *reason, *why = "";
+    bool told;
+
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        why = oom_words(&a, before, oom_count_read(""), &reason);
+    told = report_end(fd, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), why);
+    arena_release(&a);
+    return told;
 }
 
 static _Noreturn void become(char **argv, const sigset_t *mask, pid_t parent)
@@ -116,6 +132,7 @@ static int end_likewise(int status)
 int mpi_rank_main(int argc, char **argv)
 {
     int status = 0, fd = argc > 0 ? report_start() : -1;
+    struct oom_count kills = oom_count_read("");
     pid_t parent = getpid(), pid;
     sigset_t all, before;
 
@@ -132,7 +149,7 @@ int mpi_rank_main(int argc, char **argv)
             break;
     if (pid < 0)
         status = EXIT_NOT_STARTED << 8;
-    if (!report_end(fd, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status))) {
+    if (!report(fd, status, kills)) {
         fprintf(stderr, "error: a rank has lost its launcher\n");
         return EXIT_NOT_TOLD;
     }

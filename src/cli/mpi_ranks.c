@@ -1,8 +1,8 @@
 /*
  * mpi_ranks.c - the launcher's side of mpi_ranks.h. A connection sends `KEY WHO RANK HOST` and,
- * when its program has ended, `CODE`, which is acknowledged with one byte. WHO distinguishes ranks
- * with the same number, from different MPI_Comm_spawn calls. A rank restarted by mpirun counts
- * anew.
+ * when its program has ended, `CODE WHY`, which is acknowledged with one byte. WHO distinguishes
+ * ranks with the same number, from different MPI_Comm_spawn calls. A rank restarted by mpirun
+ * counts anew.
  */
 #include "cli/mpi_ranks.h"
 
@@ -30,7 +30,7 @@ struct rank {
     int number, code;
     bool ended;
     uint64_t failed_as; /* order of failure; 0: it has not failed */
-    char host[NAME_SIZE];
+    char host[NAME_SIZE], why[NAME_SIZE];
 };
 
 struct link {
@@ -138,6 +138,7 @@ static bool take_line(struct mpi_ranks *r, struct link *l)
 {
     if (!l->rank)
         return begin(r, l);
+    (void)sscanf(l->line, "%*d %253[^\n]", l->rank->why);
     end(r, l->rank, atoi(l->line));
     (void)send(l->fd, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     return false;
@@ -217,7 +218,8 @@ bool mpi_ranks_failure(struct mpi_ranks *r, struct mpi_end *ret)
     }
     if (!first)
         return false;
-    *ret = (struct mpi_end){.rank = first->number, .code = first->code, .host = first->host};
+    *ret = (struct mpi_end){
+        .rank = first->number, .code = first->code, .host = first->host, .why = first->why};
     return true;
 }
 

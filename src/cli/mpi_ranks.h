@@ -21,6 +21,7 @@ struct mpi_end {
     int rank; /* -1: unknown */
     int code; /* 128 + signal, as in shells */
     const char *host;
+    const char *why; /* of a SIGKILL: what is known of the memory there; "": nothing */
 };
 
 struct mpi_ranks;

@@ -99,17 +99,18 @@ static const char *rank_failed(const struct mpi_words *w, struct arena *a, const
                         atoi(code + strlen("Exit code: ")), *said ? "; it last said: " : "", said);
 }
 
-/* As reported by the rank's parent. */
+/* As reported by the rank's parent, which alone can know whether memory was short. */
 static const char *rank_ended(const struct mpi_words *w, struct arena *a, const struct mpi_end *end)
 {
     struct last_words ranks = w->ranks;
-    const char *said = last_words_text(&ranks, a), *words = exit_words(end->code, "", *said);
-
+    const char *said = last_words_text(&ranks, a), *words;
     const char *who = end->rank < 0 ? "a rank" : arena_printf(a, "rank %d", end->rank);
 
-    return arena_printf(a, "%s on %s exited with code %d%s%s%s%s%s", who ? who : "a rank",
+    words = exit_words(end->code, "", *said || exit_by_signal(end->code));
+    return arena_printf(a, "%s on %s exited with code %d%s%s%s%s%s%s%s", who ? who : "a rank",
                         end->host, end->code, words ? " (" : "", words ? words : "",
-                        words ? ")" : "", *said ? "; it last said: " : "", said);
+                        words ? ")" : "", *end->why ? ": " : "", end->why,
+                        *said ? "; it last said: " : "", said);
 }
 
 static bool was_not_started(const char *box)

@@ -159,6 +159,8 @@ class AllInOne(Mpi, DaemonTest):
         # Open MPI 4 seldom ends by itself then.
         lost = 'test "$OMPI_COMM_WORLD_RANK" != 2 || exit 6; sleep 1'
         self.create(mpi_job("lost", ["sh", "-c", lost], config={"slotsPerWorker": 2, "extraArgs": ["--enable-recovery"]}))
+        killed = 'test "$OMPI_COMM_WORLD_RANK" != 1 || kill -9 $$$$; sleep 1'
+        self.create(mpi_job("killed", ["sh", "-c", killed], config=recovery))
         sentence = self.ended("minded", "Failed")
         worker = self.launcher("minded").replace("launcher", "worker-1")
         self.assertIn(f"failed with exit code 3: error: rank 1 on {worker} exited with code 3; it last said: no data",
@@ -166,6 +168,9 @@ class AllInOne(Mpi, DaemonTest):
         self.assertRegex(self.ended("contexts", "Failed"), r"rank 1 on \S+-worker-1 exited with code 5")
         self.ended("well", "Succeeded")
         self.assertRegex(self.ended("lost", "Failed"), r"rank 2 on \S+-worker-1 exited with code 6")
+        # The worker knows that memory was not short; the launcher says nothing of its own.
+        self.assertRegex(self.ended("killed", "Failed"), r"rank 1 on \S+-worker-1 exited with code 137 \(killed, SIGKILL\)")
+        self.assertNotIn("likely out of memory", self.launcher_log("killed"))
 
     def test_a_listener_where_an_x_display_would_be(self):
         """hwloc asks the displays it can dial for GPUs: one that accepts and says nothing, as a TensorBoard on 6006, holds

@@ -113,7 +113,7 @@ static void a_signal_keeps_its_code(void **state)
 /* --enable-recovery: mpirun does not mind, and says nothing. */
 static void a_rank_that_mpirun_does_not_mind_is_told(void **state)
 {
-    struct mpi_end failed = {.rank = 1, .code = 3, .host = "w-1"};
+    struct mpi_end failed = {.rank = 1, .code = 3, .host = "w-1", .why = ""};
 
     (void)state;
     expect_with("", &failed, 0, "rank 1 on w-1 exited with code 3", 3);
@@ -122,12 +122,19 @@ static void a_rank_that_mpirun_does_not_mind_is_told(void **state)
     failed.code = 139;
     expect_with("", &failed, 0, "rank 1 on w-1 exited with code 139 (segmentation fault, SIGSEGV)",
                 139);
+    failed.code = 137; /* whether for lack of memory is known in the worker only */
+    expect_with("", &failed, 0, "rank 1 on w-1 exited with code 137 (killed, SIGKILL)", 137);
+    failed.why = "not for lack of memory";
+    expect_with("no data\n", &failed, 0,
+                "rank 1 on w-1 exited with code 137 (killed, SIGKILL): not for lack of memory; it "
+                "last said: no data",
+                137);
 }
 
 /* What mpirun itself kills did not cause it. */
 static void a_killed_rank_does_not_hide_a_lost_worker(void **state)
 {
-    struct mpi_end killed = {.rank = 0, .code = 137, .host = "w-0"};
+    struct mpi_end killed = {.rank = 0, .code = 137, .host = "w-0", .why = ""};
 
     (void)state;
     expect_with(RULE "ORTE has lost communication with a remote daemon.\n" RULE, &killed, 205,
