@@ -343,6 +343,11 @@ bool agent_has_pod(const struct agent *a, const char *ns, const char *name, cons
     return pod && strcmp(object_uid(pod), uid) == 0;
 }
 
+bool agent_names_pods(const struct agent *a)
+{
+    return a->runtime->ops->has_mounts(a->runtime);
+}
+
 static void on_image(void *arg)
 {
     struct agent *a = arg;

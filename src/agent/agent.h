@@ -64,5 +64,7 @@ int agent_claim_folder(const struct agent *agent, struct arena *a, const char *n
 /* Whether pods are known; false before their first list. */
 bool agent_knows_pods(const struct agent *a);
 bool agent_has_pod(const struct agent *a, const char *ns, const char *name, const char *uid);
+/* Whether pods have host names of their own; otherwise the machine's. */
+bool agent_names_pods(const struct agent *a);
 
 #endif

@@ -13,6 +13,10 @@ static enum progress_place place_of(void *arg, const char *ns, const char *pod, 
 struct progress *local_progress_new(struct loop *l, struct transport *t, struct agent *agent,
                                     const char *own_folder)
 {
-    return progress_new(&(struct progress_options){
-        .loop = l, .transport = t, .place_of = place_of, .arg = agent, .own_folder = own_folder});
+    return progress_new(&(struct progress_options){.loop = l,
+                                                   .transport = t,
+                                                   .place_of = place_of,
+                                                   .arg = agent,
+                                                   .pods_are_named = agent_names_pods(agent),
+                                                   .own_folder = own_folder});
 }

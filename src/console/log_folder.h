@@ -8,7 +8,8 @@
  *
  * In a working folder several jobs may write. A job's own files are those made since it was created
  * that name one of its replicas as the host (the usual event file name is
- * events.out.tfevents.SECONDS.HOST.PID.N), or this machine while the job ran.
+ * events.out.tfevents.SECONDS.HOST.PID.N), or this machine while the job ran: there its pods may
+ * have no host names of their own. machine "": they have, so that is another program's file.
  */
 #ifndef MUSTER_CONSOLE_LOG_FOLDER_H
 #define MUSTER_CONSOLE_LOG_FOLDER_H

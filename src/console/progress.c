@@ -74,6 +74,7 @@ struct progress {
     struct source sources[KINDS_LIMIT];
     size_t sources_len;
     struct utsname machine;
+    bool pods_are_named;
     const char *own_folder;
 };
 
@@ -281,7 +282,8 @@ static void found_folder(void *arg, const struct log_folder *folder, const struc
         return;
     }
     own = *folder;
-    log_rule_own(&own.rule, t->job, t->progress->machine.nodename);
+    log_rule_own(&own.rule, t->job,
+                 t->progress->pods_are_named ? "" : t->progress->machine.nodename);
     ask_board(t, &own);
 }
 
@@ -497,6 +499,7 @@ struct progress *progress_new(const struct progress_options *o)
     p->transport = o->transport;
     p->place_of = o->place_of;
     p->arg = o->arg;
+    p->pods_are_named = o->pods_are_named;
     p->own_folder = o->own_folder;
     p->look_ms = o->look_ms ? o->look_ms : PROGRESS_LOOK_MS;
     (void)uname(&p->machine);

@@ -26,6 +26,7 @@ struct progress_options {
     struct transport *transport;
     enum progress_place (*place_of)(void *arg, const char *ns, const char *pod, const char *uid);
     void *arg;
+    bool pods_are_named;    /* pods have host names of their own: none writes under the machine's */
     const char *own_folder; /* muster's, see folder_search.h; NULL: unknown. Must live as long */
     int64_t look_ms;        /* 0: PROGRESS_LOOK_MS; less is for tests */
 };

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import struct
 import subprocess
 import sys
@@ -375,6 +376,20 @@ print("Epoch 2/2 done", flush=True)
         self.assertEqual((progress.get("step"), progress.get("loss")), (None, None), progress)
         self.assertEqual(self.binary("quiet", "run", "train/loss")[0][0], 125)
         self.daemon.call("DELETE", f"{harness.JOBS.format(ns='default')}/quiet", expect=(200, 202))
+
+    def test_progress_is_of_no_other_program(self):
+        """One that writes into the folder while the job runs, under this machine's name."""
+        self.create("sleeps", ["sh", "-c", "uname -n; echo Epoch 1/2; exec sleep 1000"])
+        other = EventWriter(str(self.logs / "run"))
+        other.add_scalar("train/loss", 49, 490)
+        other.close()
+        progress = self.daemon.wait_for(harness.JOBS.format(ns="default"),
+                                        lambda jobs: jobs["sleeps"].get("status", {}).get("progress"), "its progress")
+        if socket.gethostname() in self.daemon.cli("logs", "sleeps").stdout.split():
+            self.skipTest("pods have this machine's name")
+        self.assertEqual((progress.get("step"), progress.get("loss")), (None, None), progress)
+        self.assertEqual(self.binary("sleeps", "run", "train/loss")[0][0], 490)
+        self.daemon.call("DELETE", f"{harness.JOBS.format(ns='default')}/sleeps", expect=(200, 202))
 
     def check_commands(self):
         drawn = self.daemon.cli("board", "live")
