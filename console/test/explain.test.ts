@@ -160,7 +160,7 @@ test("a cause that fits into a row, and the whole of it, from status.failure", (
   assert.equal(sayOfJob(failed, "The job is paused.", "zh"), "Job 已暂停。");
   assert.equal(
     say("can never fit: asks 6 CPU (up to 1500m a pod), the node has 4", "zh"),
-    "无法调度：资源不足，请求 6 CPU（每个 Pod 最多 1500m），节点只有 4",
+    "无法调度：请求 6 CPU（每个 Pod 最多 1500m），节点只有 4",
   );
   assert.equal(sparkPath([3, null, 1], 12, 10), "M1.0 1.0M11.0 9.0");
   assert.equal(sparkPath([1], 12, 10), "");
@@ -177,14 +177,21 @@ const meta = (name: string, at: string, uid = name) => ({
 test("what it waits for, in Chinese", () => {
   assert.equal(
     say("can never fit: asks 8 GPU, the node has 0", "zh"),
-    "无法调度：资源不足，请求 8 GPU，节点只有 0",
+    "无法调度：请求 8 GPU，节点只有 0",
   );
   assert.equal(
     say(
       "can never fit: asks 8 GPU, the 2 nodes together have 4; a pod asks 4 GPU, the largest node has 2 (what helps: smaller requests or fewer replicas)",
       "zh",
     ),
-    "无法调度：资源不足，请求 8 GPU，2 个节点共有 4；单个 Pod 请求 4 GPU，最大的节点只有 2（可以减少请求量或副本数）",
+    "无法调度：请求 8 GPU，2 个节点共有 4；单个 Pod 请求 4 GPU，最大的节点只有 2（可以减少请求量或副本数）",
+  );
+  assert.equal(
+    say(
+      "can never fit: no node has the labels of the nodeSelector: disk=no; no node offers enough foo.com/x, bar.com/y; asks 6 CPU (up to 5 a pod), the node has 4 (what helps: smaller requests)",
+      "zh",
+    ),
+    "无法调度：没有节点带有 nodeSelector 要求的标签 disk=no；没有节点提供足够的 foo.com/x, bar.com/y；请求 6 CPU（每个 Pod 最多 5），节点只有 4（可以减少请求量）",
   );
   assert.equal(
     say("can never fit: no node has the labels of the nodeSelector: disk=ssd", "zh"),
@@ -220,14 +227,14 @@ test("what it waits for, in Chinese", () => {
       "can never fit: asks 3 GPU, the node has 2 (what helps: smaller requests, fewer replicas, or muster up with --gpus if the machine has more)",
       "zh",
     ),
-    "无法调度：资源不足，请求 3 GPU，节点只有 2（可以减少请求量或副本数，或重新启动 muster up，加上 --gpus，如果本机还有 GPU）",
+    "无法调度：请求 3 GPU，节点只有 2（可以减少请求量或副本数，或重新启动 muster up，加上 --gpus，如果本机还有 GPU）",
   );
   assert.equal(
     say(
       "can never fit: asks 5 CPU, the node has 4 (what helps: smaller requests, fewer replicas, or muster up with --cpus or --overcommit)",
       "zh",
     ),
-    "无法调度：资源不足，请求 5 CPU，节点只有 4（可以减少请求量或副本数，或重新启动 muster up，加上 --cpus、--overcommit）",
+    "无法调度：请求 5 CPU，节点只有 4（可以减少请求量或副本数，或重新启动 muster up，加上 --cpus、--overcommit）",
   );
   assert.equal(
     say(
@@ -354,7 +361,7 @@ test("what it waits for, in Chinese", () => {
       'can never fit: asks 9 CPU, node "n1", which its nodeName names, has 8 (what helps: smaller requests or fewer replicas)',
       "zh",
     ),
-    "无法调度：资源不足，请求 9 CPU，节点 n1（由 nodeName 指定）只有 8（可以减少请求量或副本数）",
+    "无法调度：请求 9 CPU，节点 n1（由 nodeName 指定）只有 8（可以减少请求量或副本数）",
   );
   assert.equal(
     say(

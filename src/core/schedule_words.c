@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "api/quantity.h"
 #include "api/selector.h"
 #include "base/timefmt.h"
 #include "core/decision.h"
@@ -15,6 +16,9 @@
 /* The scarcest is named first. */
 static const enum resource order[] = {RESOURCE_GPU, RESOURCE_GPU_SHARE, RESOURCE_CPU,
                                       RESOURCE_MEMORY, RESOURCE_PODS};
+
+/* Of an extended resource that has been looked at. */
+#define OFFERED_MOST "9P"
 
 const char *wait_reason_name(enum wait_reason reason)
 {
@@ -49,10 +53,16 @@ static const char *number(struct decision *d, const struct resources *r, enum re
     return resource_number(d->arena, which, resources_get(r, which));
 }
 
-/* What must become free for the group to progress; for a started one, for one member. */
+/* How many members must get room for the group to progress; of a started one, one. */
+static int64_t lacks_members(const struct group *g)
+{
+    return g->started || g->holding > 0 ? 1 : max_i64(group_required(g), 1);
+}
+
+/* What must become free for that. */
 static struct resources lacks(const struct group *g)
 {
-    return group_asks(g, g->started || g->holding > 0 ? 1 : max_i64(group_required(g), 1));
+    return group_asks(g, lacks_members(g));
 }
 
 /* The member that asks for most, when it is not the sum that is too large. */
@@ -84,15 +94,15 @@ static const char *selector_text(struct decision *d, const struct json *selector
     return text;
 }
 
-/* The most of each resource on a single node where the member may run; false: it may run
- * nowhere. */
+/* The most of each resource on a single node where the member may run (NULL: on any); false: it may
+ * run nowhere. */
 static bool largest_node(struct ledger *l, const struct member *m, struct resources *ret)
 {
     bool any = false;
 
     *ret = (struct resources){0};
     for (size_t i = 0; i < l->ready_len; i++) {
-        if (!place_is_allowed(l, m, l->ready[i], ROOM_EMPTY))
+        if (m && !place_is_allowed(l, m, l->ready[i], ROOM_EMPTY))
             continue;
         any = true;
         for (enum resource r = 0; r < RESOURCE_COUNT; r++)
@@ -101,19 +111,37 @@ static bool largest_node(struct ledger *l, const struct member *m, struct resour
     return any;
 }
 
-/* What the pod asks for that no node offers. */
-static const char *unoffered(struct decision *d, const struct json *pod)
+/* The next waiting member after m (NULL: the first) that nodes treat unlike it. */
+static const struct member *next_shape(const struct group *g, const struct member *m)
 {
-    const struct json *spec = json_get(pod, "spec");
-    const char *lacking = pod_unoffered(spec, NULL, NULL, NULL);
+    const struct member *last = m;
 
-    for (size_t i = 0; lacking && i < d->ledger->ready_len; i++) {
-        const struct json *node = d->ledger->find(d->ledger->arg, &kind_node, "",
-                                                  d->ledger->ready[i]->name);
+    for (m = m ? m->next : g->first; m; m = m->next)
+        if (member_is_unplaced(m) && (!last || m->shape != last->shape))
+            break;
+    return m;
+}
 
-        lacking = pod_unoffered(spec, json_at(node, "status", "allocatable"), NULL, NULL);
-    }
-    return lacking;
+static const char *joined(struct decision *d, const char *text, const char *between,
+                          const char *more)
+{
+    return arena_printf(d->arena, "%s%s%s", text ? text : "", text && *text ? between : "", more);
+}
+
+static const struct json *offers(const struct ledger *l, size_t i)
+{
+    return json_at(l->find(l->arg, &kind_node, "", l->ready[i]->name), "status", "allocatable");
+}
+
+/* Whether no node offers all of the extended resources it asks for. */
+static bool lacks_offers(struct decision *d, const struct member *m)
+{
+    const struct json *spec = json_get(member_pod(d->ledger, m), "spec");
+
+    for (size_t i = 0; m->extended && i < d->ledger->ready_len; i++)
+        if (!pod_unoffered(spec, offers(d->ledger, i), NULL, NULL))
+            return false;
+    return m->extended;
 }
 
 static bool is_label_of_a_node(struct decision *d, const char *key)
@@ -161,7 +189,7 @@ static const char *absent_node(struct decision *d, const struct json *pod)
 
     if (!name || (n && n->exists))
         return NULL;
-    return arena_printf(d->arena, NEVER_FITS ": there is no node \"%s\"", name);
+    return arena_printf(d->arena, "there is no node \"%s\"", name);
 }
 
 /* Ready or not. */
@@ -196,8 +224,8 @@ static const char *tainted(struct decision *d, const struct member *m)
 
         if (taint)
             return arena_printf(d->arena,
-                                NEVER_FITS ": node %s, which its nodeSelector, affinity and queue "
-                                           "allow, has the taint %s, which it does not tolerate",
+                                "node %s, which its nodeSelector, affinity and queue allow, has "
+                                "the taint %s, which it does not tolerate",
                                 l->ready[i]->name, taint_text(d, taint));
     }
     return NULL;
@@ -215,13 +243,12 @@ static const char *outside_queue(struct decision *d, const struct queue_entry *q
             return NULL;
     if (json_get(selector, "matchLabels"))
         selector = json_get(selector, "matchLabels");
-    return arena_printf(d->arena,
-                        NEVER_FITS ": no node has the labels of the nodeSelector of queue \"%s\": "
-                                   "%s",
+    return arena_printf(d->arena, "no node has the labels of the nodeSelector of queue \"%s\": %s",
                         q->name, selector_text(d, selector));
 }
 
-static const char *nowhere(struct decision *d, const struct member *m)
+/* Why it may run nowhere, but for extended resources that no node offers. */
+static const char *nowhere(struct decision *d, const struct member *m, const char *missing)
 {
     const struct json *pod = member_pod(d->ledger, m);
     const struct json *selector = json_at(pod, "spec", "nodeSelector");
@@ -229,25 +256,22 @@ static const char *nowhere(struct decision *d, const struct member *m)
 
     if (lacking)
         return lacking;
-    lacking = unoffered(d, pod);
-
-    if (lacking)
-        return arena_printf(d->arena, NEVER_FITS ": no node offers enough %s", lacking);
     lacking = unknown_spread(d, pod);
     if (lacking)
         return arena_printf(d->arena,
-                            NEVER_FITS ": no node has the label \"%s\", the topologyKey of its "
-                                       "topologySpreadConstraints",
+                            "no node has the label \"%s\", the topologyKey of its "
+                            "topologySpreadConstraints",
                             lacking);
     if (json_len(selector) && !a_node_has_labels(d, selector))
-        return arena_printf(d->arena, NEVER_FITS ": no node has the labels of the nodeSelector: %s",
+        return arena_printf(d->arena, "no node has the labels of the nodeSelector: %s",
                             selector_text(d, selector));
     lacking = outside_queue(d, m->group->queue);
     if (!lacking)
         lacking = tainted(d, m);
+    if (!lacking && lacks_offers(d, m))
+        return *missing ? "" : "no node offers all of the extended resources it asks for";
     return lacking ? lacking
-                   : NEVER_FITS ": no node is one that its nodeSelector, affinity, tolerations and "
-                                "queue allow";
+                   : "no node is one that its nodeSelector, affinity, tolerations and queue allow";
 }
 
 /* What is too small: the only node, all nodes together, the largest, the allowed one. */
@@ -302,26 +326,96 @@ static const char *too_little(struct decision *d, const char *text, const struct
         words = amount(d, asks, r);
         if (one && r != RESOURCE_PODS && resources_get(one, r) < resources_get(asks, r))
             words = arena_printf(d->arena, "%s (up to %s a pod)", words, number(d, one, r));
-        text = arena_printf(d->arena, "%s%s%s", text ? text : "", text && *text ? "; " : "",
-                            shortage(d, whose, only, words, number(d, has, r)));
+        text = joined(d, text, "; ", shortage(d, whose, only, words, number(d, has, r)));
     }
     return text;
 }
 
-/* Whether one of its pods is too large for every node it may run on. */
+/* Of each resource, the pod that asks most of those too large for every node they may run on. */
 static const char *too_large(struct decision *d, const struct group *g, const char *text)
 {
-    for (const struct member *m = g->first; m; m = m->next) {
-        struct resources most;
-        const char *more;
+    struct resources asks = {0}, has = {0}, most;
 
-        if (!member_is_unplaced(m) || !largest_node(d->ledger, m, &most))
-            continue;
-        more = too_little(d, text, &m->asks, NULL, &most, WHOSE_LARGEST, "");
-        if (more != text)
-            return more;
+    for (const struct member *m = next_shape(g, NULL); m; m = next_shape(g, m)) {
+        if (!largest_node(d->ledger, m, &most))
+            (void)largest_node(d->ledger, NULL, &most);
+        for (enum resource r = 0; r < RESOURCE_COUNT; r++)
+            if (m->asks.amount[r] > max_i64(most.amount[r], asks.amount[r])) {
+                asks.amount[r] = m->asks.amount[r];
+                has.amount[r] = most.amount[r];
+            }
     }
-    return text;
+    return too_little(d, text, &asks, NULL, &has, WHOSE_LARGEST, "");
+}
+
+/* An extended resource, in thousandths: of one pod and the largest offer, and of all. */
+struct extended {
+    int64_t asks, has, asks_all, has_all;
+};
+
+static struct extended extended_of(struct decision *d, const struct group *g, const char *resource)
+{
+    int64_t left = lacks_members(g), asks = 0;
+    const struct member *last = NULL;
+    struct extended e = {0};
+
+    for (const struct member *m = g->first; m; m = m->next) {
+        if (!member_is_unplaced(m))
+            continue;
+        if (!last || m->shape != last->shape)
+            asks = pod_amount_milli(json_get(member_pod(d->ledger, m), "spec"), "requests",
+                                    resource);
+        last = m;
+        e.asks = max_i64(e.asks, asks);
+        if (left-- > 0)
+            e.asks_all = add_i64(e.asks_all, asks);
+    }
+    for (size_t i = 0; i < d->ledger->ready_len; i++) {
+        int64_t has = quantity_json_milli(json_get(offers(d->ledger, i), resource), 0);
+
+        e.has = max_i64(e.has, has);
+        e.has_all = add_i64(e.has_all, has);
+    }
+    return e;
+}
+
+/* "asks 6 rdma/hca, the node has 4" */
+static const char *sum_of(struct decision *d, const char *resource, const struct extended *e)
+{
+    char asks[QUANTITY_TEXT_SIZE], has[QUANTITY_TEXT_SIZE];
+
+    return shortage(
+        d, d->ledger->ready_len == 1 ? WHOSE_ONE : WHOSE_ALL, "",
+        arena_printf(d->arena, "%s %s", quantity_format_milli(e->asks_all, asks), resource),
+        quantity_format_milli(e->has_all, has));
+}
+
+/* "amd.com/gpu, rdma/hca": what its pods ask for that no node offers. ret_sums: what only all of
+ * them together lack, as too_little() has it. */
+static const char *unoffered(struct decision *d, const struct group *g, const char **ret_sums)
+{
+    struct json *seen = json_new_object(d->arena);
+    const char *text = "", *resource;
+
+    *ret_sums = "";
+
+    for (const struct member *m = next_shape(g, NULL); m; m = next_shape(g, m)) {
+        const struct json *spec = json_get(member_pod(d->ledger, m), "spec");
+
+        while (m->extended && (resource = pod_unoffered(spec, seen, NULL, NULL)) &&
+               !json_get(seen, resource)) {
+            const struct extended e = extended_of(d, g, resource);
+
+            if (e.asks > e.has)
+                text = joined(d, text, ", ", resource);
+            else if (e.asks_all > e.has_all)
+                *ret_sums = joined(d, *ret_sums, "; ", sum_of(d, resource, &e));
+            json_set_string(d->arena, seen, resource, OFFERED_MOST);
+            if (arena_failed(d->arena))
+                return *ret_sums = "";
+        }
+    }
+    return text ? text : "";
 }
 
 /* Options of muster up that give the only machine more of what is missing. */
@@ -566,22 +660,42 @@ static const char *too_many_apart(struct decision *d, struct group *g)
                         what, fit, group_required(g));
 }
 
+/* Why some of its pods may run nowhere, whatever room there is; "": all may run somewhere. */
+static const char *all_nowhere(struct decision *d, const struct group *g, const char *missing)
+{
+    const char *text = "", *why;
+    struct resources most;
+
+    for (const struct member *m = next_shape(g, NULL); m; m = next_shape(g, m)) {
+        why = largest_node(d->ledger, m, &most) ? "" : nowhere(d, m, missing);
+        if (why && *why && text && !strstr(text, why))
+            text = joined(d, text, "; ", why);
+    }
+    if (*missing)
+        text = joined(d, text, "; ", arena_printf(d->arena, "no node offers enough %s", missing));
+    return text ? text : "";
+}
+
+/* All that is short is told at once: who mends one thing should not find the next one then. */
 static const char *never_on(struct decision *d, struct group *g)
 {
     const struct ledger *l = d->ledger;
-    struct resources asks = lacks(g), each = largest_asks(g), most;
-    bool one = l->ready_len == 1;
-    const struct node_room *only;
+    struct resources asks = lacks(g), each = largest_asks(g);
+    const char *sums, *missing = unoffered(d, g, &sums), *outside = all_nowhere(d, g, missing);
     const char *text, *apart;
+    const struct node_room *only = *outside ? NULL : only_node(d->ledger, g);
+    bool one = l->ready_len == 1;
 
-    for (const struct member *m = g->first; m; m = m->next)
-        if (member_is_unplaced(m) && !largest_node(d->ledger, m, &most))
-            return nowhere(d, m);
-    only = only_node(d->ledger, g);
     text = only ? too_little(d, "", &asks, &each, &only->total, WHOSE_ONLY, node_text(d, g, only))
-                : too_little(d, "", &asks, &each, &l->total, one ? WHOSE_ONE : WHOSE_ALL, "");
+                : too_little(d, outside, &asks, &each, &l->total, one ? WHOSE_ONE : WHOSE_ALL, "");
     if (!one && !only)
         text = too_large(d, g, text);
+    if (*sums && text && *text)
+        text = joined(d, text, "; ", sums);
+    if (*outside && text == outside)
+        return arena_printf(d->arena, NEVER_FITS ": %s%s", outside,
+                            *missing ? " (what helps: smaller requests, or a node that offers more)"
+                                     : "");
     apart = text && !*text ? too_many_apart(d, g) : NULL;
     if (apart)
         return apart;
@@ -830,14 +944,19 @@ static const char *quota_holders(struct decision *d, const struct group *g, enum
                         of->len - (own > 0) - 1, "", "");
 }
 
+static bool is_short_in_quota(const struct queue_entry *q, const struct resources *asks,
+                              const struct resources *used, enum resource r)
+{
+    return q->limited[r] && resources_get(asks, r) > 0 &&
+           add_i64(resources_get(asks, r), resources_get(used, r)) > resources_get(&q->quota, r);
+}
+
 /* The resource of which the quota has too little; RESOURCE_COUNT: none. */
 static enum resource short_in_quota(const struct queue_entry *q, const struct resources *asks,
                                     const struct resources *used)
 {
     for (size_t i = 0; i < ELEMS(order); i++)
-        if (q->limited[order[i]] && resources_get(asks, order[i]) > 0 &&
-            add_i64(resources_get(asks, order[i]), resources_get(used, order[i])) >
-                resources_get(&q->quota, order[i]))
+        if (is_short_in_quota(q, asks, used, order[i]))
             return order[i];
     return RESOURCE_COUNT;
 }
@@ -846,15 +965,18 @@ static const char *quota_forbids(struct decision *d, const struct group *g)
 {
     static const struct resources nothing;
     struct resources asks = lacks(g);
-    enum resource r;
+    const char *text = "";
 
     if (g->started)
         resources_add(&asks, &g->held);
-    r = short_in_quota(g->queue, &asks, &nothing);
-    if (r == RESOURCE_COUNT)
-        return NEVER_FITS ": the quota of its queue is too small";
-    return arena_printf(d->arena, NEVER_FITS ": asks %s, the quota of queue \"%s\" is %s",
-                        amount(d, &asks, r), g->queue->name, number(d, &g->queue->quota, r));
+    for (size_t i = 0; i < ELEMS(order); i++)
+        if (is_short_in_quota(g->queue, &asks, &nothing, order[i]))
+            text = joined(d, text, "; ",
+                          arena_printf(d->arena, "asks %s, the quota of queue \"%s\" is %s",
+                                       amount(d, &asks, order[i]), g->queue->name,
+                                       number(d, &g->queue->quota, order[i])));
+    return arena_printf(d->arena, NEVER_FITS ": %s",
+                        text && *text ? text : "the quota of its queue is too small");
 }
 
 static const char *quota(struct decision *d, const struct group *g)

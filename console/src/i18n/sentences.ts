@@ -188,18 +188,19 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "Deleted: {}": "已删除：{1}",
   // core/schedule_words.c
   "its size": "它的大小",
-  'can never fit: there is no node "{}"': "无法调度：没有名为 {1} 的节点",
-  "can never fit: no node offers enough {}": "无法调度：资源不足，没有节点提供足够的 {1}",
-  'can never fit: no node has the label "{}", the topologyKey of its topologySpreadConstraints':
-    "无法调度：没有节点带有 topologySpreadConstraints 的 topologyKey 标签 {1}",
-  "can never fit: no node has the labels of the nodeSelector: {}":
-    "无法调度：没有节点带有 nodeSelector 要求的标签 {1}",
-  'can never fit: no node has the labels of the nodeSelector of queue "{}": {}':
-    "无法调度：没有节点带有队列“{1}”的 nodeSelector 要求的标签 {2}",
-  "can never fit: node {}, which its nodeSelector, affinity and queue allow, has the taint {}, which it does not tolerate":
-    "无法调度：符合其 nodeSelector、亲和性和队列要求的节点 {1} 带有它不容忍的污点 {2}",
-  "can never fit: no node is one that its nodeSelector, affinity, tolerations and queue allow":
-    "无法调度：没有节点符合其 nodeSelector、亲和性、容忍度和队列的要求",
+  'there is no node "{}"': "没有名为 {1} 的节点",
+  "no node offers enough {}": "没有节点提供足够的 {1+}",
+  "no node offers all of the extended resources it asks for":
+    "没有节点同时提供它请求的所有扩展资源",
+  'no node has the label "{}", the topologyKey of its topologySpreadConstraints':
+    "没有节点带有 topologySpreadConstraints 的 topologyKey 标签 {1}",
+  "no node has the labels of the nodeSelector: {}": "没有节点带有 nodeSelector 要求的标签 {1+}",
+  'no node has the labels of the nodeSelector of queue "{}": {}':
+    "没有节点带有队列“{1}”的 nodeSelector 要求的标签 {2+}",
+  "node {}, which its nodeSelector, affinity and queue allow, has the taint {}, which it does not tolerate":
+    "符合其 nodeSelector、亲和性和队列要求的节点 {1} 带有它不容忍的污点 {2}",
+  "no node is one that its nodeSelector, affinity, tolerations and queue allow":
+    "没有节点符合其 nodeSelector、亲和性、容忍度和队列的要求",
   "can never fit: its {} lets {} of {} pods run at once (what helps: fewer replicas or more nodes)":
     "无法调度：其 {1} 只允许 {3} 个 Pod 中的 {2} 个同时运行（可以减少副本数或增加节点）",
   "required podAntiAffinity": "强制 Pod 反亲和性",
@@ -218,6 +219,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "--gpus if the machine has more": "--gpus，如果本机还有 GPU",
   "{} (up to {} a pod)": "{1+}（每个 Pod 最多 {2}）",
   " (what helps: smaller requests)": "（可以减少请求量）",
+  " (what helps: smaller requests, or a node that offers more)":
+    "（可以减少请求量，或增加提供更多资源的节点）",
   " (what helps: smaller requests, or muster up with {})":
     "（可以减少请求量，或重新启动 muster up，加上 {1+}）",
   " (what helps: smaller requests or fewer replicas)": "（可以减少请求量或副本数）",
@@ -240,10 +243,9 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "无法调度：除已有的 Pod 外，没有节点还能容纳它更多的 Pod，最大的请求 {1+}",
   "can never fit: there is enough in all, but not where its pods would need it: the largest pod asks {}":
     "无法调度：资源总量足够，但没有节点能同时容纳它的 Pod，最大的请求 {1+}",
-  "can never fit: {}": "无法调度：资源不足，{1+}",
-  'can never fit: asks {}, the quota of queue "{}" is {}':
-    "无法调度：资源不足，请求 {1}，队列“{2}”的配额只有 {3}",
-  "can never fit: the quota of its queue is too small": "无法调度：资源不足，其队列的配额太小",
+  "can never fit: {}": "无法调度：{1+}",
+  'asks {}, the quota of queue "{}" is {}': "请求 {1}，队列“{2}”的配额只有 {3+}",
+  "the quota of its queue is too small": "其队列的配额太小",
   'waiting for the quota of queue "{}": needs {}, {} is in use, more than its {}':
     "等待队列“{1}”的配额：需要 {2}，已用 {3}，超过其上限 {4+}",
   'waiting for the quota of queue "{}": needs {}, {} of {} is in use{}':

@@ -526,6 +526,8 @@ static void what_helps_on_a_clusters_node_is_no_option_of_muster_up(void **state
     cluster_release(&c);
 }
 
+#define OFFER_HELPS " (what helps: smaller requests, or a node that offers more)"
+
 /* What a machine does not have cannot be waited for; where it is, it decides. */
 static void extended_resources_need_a_node_that_offers_them(void **state)
 {
@@ -538,8 +540,10 @@ static void extended_resources_need_a_node_that_offers_them(void **state)
     add_pod(&c, "b", "b", 8, 1, "{'cpu':'1'}");
     add_pod(&c, "h", "h", 7, 1, "{'cpu':'1','hugepages-2Mi':'4Mi'}");
     assert_int_equal(settle(&c), 1);
-    assert_string_equal(told(&c, "a"), "can never fit: no node offers enough amd.com/gpu");
-    assert_string_equal(told(&c, "h"), "can never fit: no node offers enough hugepages-2Mi");
+    assert_string_equal(told(&c, "a"),
+                        "can never fit: no node offers enough amd.com/gpu" OFFER_HELPS);
+    assert_string_equal(told(&c, "h"),
+                        "can never fit: no node offers enough hugepages-2Mi" OFFER_HELPS);
     assert_string_equal(node_of(&c, "b"), "one");
     add_node_text(&c,
                   "{'metadata':{'name':'two'},'status':{'allocatable':{'cpu':'8','memory':'8Gi',"
@@ -576,7 +580,8 @@ static void extended_resources_are_counted(void **state)
     assert_string_equal(told(&c, "c"),
                         "waiting for resources: where there is room for a pod of it other pods "
                         "hold the rdma/hca it asks for");
-    assert_string_equal(told(&c, "e"), "can never fit: no node offers enough amd.com/gpu");
+    assert_string_equal(told(&c, "e"),
+                        "can never fit: no node offers enough amd.com/gpu" OFFER_HELPS);
     /* plugins that start later change nothing of the node but this */
     offers = json_get_mut(json_get_mut(cluster_edit(&c, NODES, "n2"), "status"), "allocatable");
     json_set_string(&c.arena, offers, "rdma/hca", "1");
@@ -1190,6 +1195,111 @@ static void what_helps_is_what_is_missing(void **state)
         "can never fit: asks 3 GPU, the node has 2; asks 5 CPU, the node has 4; asks 5Gi memory, "
         "the node has 4Gi" MORE_HELPS("--cpus, --memory, --overcommit or --gpus if the machine has "
                                       "more"));
+    cluster_release(&c);
+}
+
+/* Of every pod, whatever else is wrong with it or with the others. */
+static void all_that_is_short_is_told_at_once(void **state)
+{
+    struct cluster c;
+    struct json *pod;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 4, 4, 2);
+    add_pod(&c, "", "all", 9, 1,
+            "{'cpu':'500','memory':'5Gi','nvidia.com/gpu':8,'foo.com/x':2,'bar.com/y':1}");
+    add_pod(&c, "", "two", 9, 1, "{'foo.com/x':2,'bar.com/y':1}");
+    add_pod(&c, "g", "g-0", 8, 2, "{'cpu':'1'}");
+    add_pod(&c, "g", "g-1", 8, 2, "{'cpu':'5','memory':'5Gi','foo.com/x':1}");
+    pod = cluster_edit(&c, PODS, "g-0");
+    json_set(&c.arena, json_make_object(&c.arena, pod, "spec"), "nodeSelector",
+             parse(&c.arena, "{'disk':'no'}"));
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(
+        told(&c, "all"),
+        "can never fit: no node offers enough foo.com/x, bar.com/y; asks 8 GPU, the node has 2; "
+        "asks 500 CPU, the node has 4; asks 5Gi memory, the node has 4Gi" MORE_HELPS(
+            "--cpus, --memory, --overcommit or --gpus if the machine has more"));
+    assert_string_equal(told(&c, "two"),
+                        "can never fit: no node offers enough foo.com/x, bar.com/y" OFFER_HELPS);
+    assert_string_equal(
+        told(&c, "g-1"),
+        "can never fit: no node has the labels of the nodeSelector: disk=no; no node offers enough "
+        "foo.com/x; asks 6 CPU (up to 5 a pod), the node has 4; asks 5Gi memory, the node has "
+        "4Gi" MORE_HELPS("--cpus, --memory or --overcommit"));
+    cluster_release(&c);
+}
+
+static void each_kind_of_pod_that_is_too_large_is_told(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "one", 8, 4, 0);
+    add_node(&c, "two", 4, 8, 0);
+    add_pod(&c, "g", "g-0", 8, 2, "{'cpu':'9','memory':'1Gi'}");
+    add_pod(&c, "g", "g-1", 8, 2, "{'cpu':'1','memory':'9Gi'}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "g-0"),
+                        "can never fit: a pod asks 9 CPU, the largest node has 8; a pod asks 9Gi "
+                        "memory, the largest node has 8Gi" LESS_HELPS);
+    cluster_release(&c);
+}
+
+static void all_that_a_quota_forbids_is_told_at_once(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_queue(&c, "q", "'quota':{'requests':{'cpu':'4','memory':'1Gi'}}");
+    add_node(&c, "n", 8, 100, 0);
+    add_group(&c, "g", 9, 1, "'queue':'q'");
+    add_pod(&c, "g", "g-0", 9, 1, "{'cpu':'5','memory':'2Gi'}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(
+        told(&c, "g-0"),
+        "can never fit: asks 5 CPU, the quota of queue \"q\" is 4; asks 2Gi memory, "
+        "the quota of queue \"q\" is 1Gi");
+    cluster_release(&c);
+}
+
+static void what_a_gang_lacks_in_all_is_told_beside_the_rest(void **state)
+{
+    static const char asks[] = "{'cpu':'4','rdma/hca':'2'}";
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node_text(&c, RDMA_NODE("n1", ",'rdma/hca':'4'"));
+    add_pod(&c, "g", "g-0", 9, 3, asks);
+    add_pod(&c, "g", "g-1", 9, 3, asks);
+    add_pod(&c, "g", "g-2", 9, 3, asks);
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(
+        told(&c, "g-0"),
+        "can never fit: asks 12 CPU (up to 4 a pod), the node has 8; asks 6 rdma/hca, the node has "
+        "4 (what helps: smaller requests, fewer replicas, or muster up with --cpus or "
+        "--overcommit)");
+    cluster_release(&c);
+}
+
+/* Each is offered, but not by the same node. */
+static void what_no_node_offers_together_is_told(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node_text(&c, RDMA_NODE("n1", ",'foo.com/x':'2'"));
+    add_node_text(&c, RDMA_NODE("n2", ",'bar.com/y':'2'"));
+    add_pod(&c, "", "p", 9, 1, "{'foo.com/x':2,'bar.com/y':1}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "p"), "can never fit: no node offers all of the extended "
+                                       "resources it asks for");
     cluster_release(&c);
 }
 
@@ -4920,6 +5030,11 @@ int main(void)
         cmocka_unit_test(holders_are_those_on_the_counted_nodes),
         cmocka_unit_test(queues_count_groups_by_their_phases),
         cmocka_unit_test(a_wait_begins_when_it_begins_anew),
+        cmocka_unit_test(all_that_is_short_is_told_at_once),
+        cmocka_unit_test(each_kind_of_pod_that_is_too_large_is_told),
+        cmocka_unit_test(all_that_a_quota_forbids_is_told_at_once),
+        cmocka_unit_test(what_a_gang_lacks_in_all_is_told_beside_the_rest),
+        cmocka_unit_test(what_no_node_offers_together_is_told),
         cmocka_unit_test(overcommit_can_still_be_too_little),
         cmocka_unit_test(conditions_of_others_are_kept),
         cmocka_unit_test(members_of_the_server_are_no_change),
