@@ -56,6 +56,8 @@
 #define KEYED_BY(key) .list_key = (key)
 /* Accepted and stored but without effect: setting it yields a warning with the reason. */
 #define IGNORED(why) .ignored = (why)
+/* Not all that it means on a cluster is done: setting it yields a warning, "FIELD what". */
+#define PARTLY(what) .partly = (what)
 #define NATURAL(text) .natural = (text)
 /* A type shared by several tables: OpenAPI defines it once, under this name. */
 #define CORE_TYPE(name) .schema_name = "io.k8s.api.core.v1." name

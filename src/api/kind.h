@@ -79,6 +79,7 @@ struct field {
     const char
         *list_key; /* FIELD_LIST of objects: the member that is unique (strategic merge key) */
     const char *ignored;   /* why a value has no effect, for the warning; NULL: it has one */
+    const char *partly;    /* the same warning's words for a value of which only a part is done */
     const char *natural;   /* for ignored: a value, as text, or several separated by |, that ask for
                             * nothing beyond the actual behaviour; NULL: the default. Empty values and
                             * false never warn */

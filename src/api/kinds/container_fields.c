@@ -122,9 +122,15 @@ static const struct field unreserved_fields[] = {
                IGNORED("nothing is reserved on the disk; limits are enforced")),
     {0}};
 
+static const struct field unplaced_fields[] = {
+    F_QUANTITY("ephemeral-storage", "Room on the disk.",
+               PARTLY("is enforced, but no node is chosen by it: nothing is reserved on the disk")),
+    {0}};
+
 const struct field resource_fields[] = {
     F_MAP(FIELD_QUANTITY, "limits",
-          "The most the container may use: cpu, memory, nvidia.com/gpu and others.", P(1)),
+          "The most the container may use: cpu, memory, nvidia.com/gpu and others.", P(1),
+          .fields = unplaced_fields),
     F_MAP(FIELD_QUANTITY, "requests",
           "Resources reserved for the container; the limits by default.", P(2),
           .fields = unreserved_fields),

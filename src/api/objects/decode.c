@@ -320,10 +320,11 @@ static void warn_of_ignored(struct decoder *d, const struct field *f, const stru
 {
     struct buf text = BUF_INIT(PATH_TEXT_LIMIT * 2);
 
-    if (!f->ignored || !d->warn || !asks_for_something(f, v))
+    if ((!f->ignored && !f->partly) || !d->warn || !asks_for_something(f, v))
         return;
     field_path_write(&text, at);
-    buf_addf(&text, " has no effect here: %s", f->ignored);
+    buf_addf(&text, f->ignored ? " has no effect here: %s" : " %s",
+             f->ignored ? f->ignored : f->partly);
     if (!text.failed)
         d->warn(d->warn_arg, text.data);
     buf_release(&text);

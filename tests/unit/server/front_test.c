@@ -180,6 +180,10 @@ static void what_is_not_carried_out_is_said(void **state)
          "\"spec\":{\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{"
          "\"ephemeral-storage\":\"1Gi\"}}}]}",
          "requests[ephemeral-storage] has no effect here"},
+        {"pods",
+         "\"spec\":{\"containers\":[{\"name\":\"a\",\"resources\":{\"limits\":{"
+         "\"ephemeral-storage\":\"9000Ti\"}}}]}",
+         "limits[ephemeral-storage] is enforced, but no node is chosen by it"},
     };
     struct fixture *f = *state;
     char request[1024], body[512], *answer;
