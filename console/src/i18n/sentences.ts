@@ -376,6 +376,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "没有命令：此 Pod 不在镜像中运行，请填写 command 或 args，或设置 runtimeClassName: image",
   'Pulling image "{}"': "正在拉取镜像 {1}",
   'pulling image "{}"': "正在拉取镜像 {1}",
+  'pulling image "{}": {} of {} layers, {} of {} MB': "正在拉取镜像 {1}：{2}/{3} 层，{4}/{5} MB",
+  'unpacking image "{}"': "正在解压镜像 {1}",
   'Successfully pulled image "{}" in {}s': "已拉取镜像 {1}，用时 {2} 秒",
   'Failed to pull image "{}": {}': "拉取镜像 {1} 失败：{2}",
   'image "{}" is gone again': "镜像 {1} 又被删除了",
