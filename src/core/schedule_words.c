@@ -231,6 +231,30 @@ static const char *tainted(struct decision *d, const struct member *m)
     return NULL;
 }
 
+/* The taint that alone keeps one of its pods from a node with enough of everything; NULL: none. */
+static const char *only_taint(struct decision *d, const struct group *g, bool at_once,
+                              const char **ret_node)
+{
+    struct ledger *l = d->ledger;
+
+    for (const struct member *m = next_shape(g, NULL); m && l->has_taints; m = next_shape(g, m))
+        for (size_t i = 0; i < l->ready_len; i++) {
+            struct resources room = l->ready[i]->total;
+            const struct json *taint;
+
+            if (at_once)
+                resources_subtract(&room, &l->ready[i]->used);
+            if (!l->ready[i]->tainted || !place_fits(l, &m->asks, &room))
+                continue;
+            taint = constraints_taint(l, m, l->ready[i]);
+            if (!taint)
+                continue;
+            *ret_node = l->ready[i]->name;
+            return taint_text(d, taint);
+        }
+    return NULL;
+}
+
 /* No node belongs to its queue; NULL: some do. */
 static const char *outside_queue(struct decision *d, const struct queue_entry *q)
 {
@@ -275,7 +299,7 @@ static const char *nowhere(struct decision *d, const struct member *m, const cha
 }
 
 /* What is too small: the only node, all nodes together, the largest, the allowed one. */
-enum whose { WHOSE_ONE, WHOSE_ALL, WHOSE_LARGEST, WHOSE_ONLY };
+enum whose { WHOSE_ONE, WHOSE_ALL, WHOSE_LARGEST, WHOSE_LARGEST_ALLOWED, WHOSE_ONLY };
 
 static const char *shortage(struct decision *d, enum whose whose, const char *only,
                             const char *asks, const char *has)
@@ -288,6 +312,9 @@ static const char *shortage(struct decision *d, enum whose whose, const char *on
                             d->ledger->ready_len, has);
     case WHOSE_LARGEST:
         return arena_printf(d->arena, "a pod asks %s, the largest node has %s", asks, has);
+    case WHOSE_LARGEST_ALLOWED:
+        return arena_printf(d->arena, "a pod asks %s, the largest node that it may use has %s",
+                            asks, has);
     case WHOSE_ONLY:
         break;
     }
@@ -334,8 +361,10 @@ static const char *too_little(struct decision *d, const char *text, const struct
 /* Of each resource, the pod that asks most of those too large for every node they may run on. */
 static const char *too_large(struct decision *d, const struct group *g, const char *text)
 {
-    struct resources asks = {0}, has = {0}, most;
+    struct resources asks = {0}, has = {0}, most, any;
+    enum whose whose = WHOSE_LARGEST;
 
+    (void)largest_node(d->ledger, NULL, &any);
     for (const struct member *m = next_shape(g, NULL); m; m = next_shape(g, m)) {
         if (!largest_node(d->ledger, m, &most))
             (void)largest_node(d->ledger, NULL, &most);
@@ -345,7 +374,10 @@ static const char *too_large(struct decision *d, const struct group *g, const ch
                 has.amount[r] = most.amount[r];
             }
     }
-    return too_little(d, text, &asks, NULL, &has, WHOSE_LARGEST, "");
+    for (enum resource r = 0; r < RESOURCE_COUNT; r++)
+        if (asks.amount[r] && has.amount[r] < any.amount[r])
+            whose = WHOSE_LARGEST_ALLOWED;
+    return too_little(d, text, &asks, NULL, &has, whose, "");
 }
 
 /* An extended resource, in thousandths: of one pod and the largest offer, and of all. */
@@ -463,6 +495,12 @@ static const char *what_helps(struct decision *d, const struct group *g,
     size_t n = options_that_help(d->ledger, asks, options);
     bool fewer = fewer_would_fit(d, g);
 
+    const char *node, *taint = only_taint(d, g, false, &node);
+
+    if (taint)
+        return arena_printf(d->arena,
+                            " (what helps: smaller requests, or, for node %s, a toleration of %s)",
+                            node, taint);
     if (n == 0)
         return fewer ? " (what helps: smaller requests or fewer replicas)"
                      : " (what helps: smaller requests)";
@@ -1233,6 +1271,18 @@ static const struct group *claimer(struct decision *d, const struct group *g)
     return NULL;
 }
 
+static const char *pieces_and_taint(struct decision *d, struct group *g, int64_t fit)
+{
+    const char *node, *taint = only_taint(d, g, true, &node);
+
+    return joined(d, pieces(d, g, fit), "",
+                  taint ? arena_printf(d->arena,
+                                       "; node %s has room, and the taint %s, which it does not "
+                                       "tolerate",
+                                       node, taint)
+                        : "");
+}
+
 static const char *room(struct decision *d, struct group *g)
 {
     const struct ledger *l = d->ledger;
@@ -1270,10 +1320,10 @@ static const char *room(struct decision *d, struct group *g)
         return arena_printf(d->arena,
                             "waiting for resources: there is room for %" PRId64 " of %" PRId64
                             " pods, the largest of %s%s",
-                            fit, needs, largest_pod(d, g), pieces(d, g, fit));
+                            fit, needs, largest_pod(d, g), pieces_and_taint(d, g, fit));
     return arena_printf(d->arena,
                         "waiting for resources: no node has room for a pod of %s at the moment%s",
-                        largest_pod(d, g), pieces(d, g, fit));
+                        largest_pod(d, g), pieces_and_taint(d, g, fit));
 }
 
 static bool is_constrained(const struct group *g)

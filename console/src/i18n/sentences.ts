@@ -208,6 +208,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "asks {}, the node has {}": "请求 {1}，节点只有 {2+}",
   "asks {}, the {} nodes together have {}": "请求 {1}，{2} 个节点共有 {3+}",
   "a pod asks {}, the largest node has {}": "单个 Pod 请求 {1}，最大的节点只有 {2+}",
+  "a pod asks {}, the largest node that it may use has {}":
+    "单个 Pod 请求 {1}，它可以使用的最大节点只有 {2+}",
   "asks {}, {} has {}": "请求 {1}，{2}只有 {3+}",
   'node "{}", {},': "节点 {1}（{2}）",
   "which its nodeName names": "由 nodeName 指定",
@@ -223,6 +225,10 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "（可以减少请求量，或增加提供更多资源的节点）",
   " (what helps: smaller requests, or muster up with {})":
     "（可以减少请求量，或重新启动 muster up，加上 {1+}）",
+  " (what helps: smaller requests, or, for node {}, a toleration of {})":
+    "（可以减少请求量，或容忍节点 {1} 的污点 {2}）",
+  "; node {} has room, and the taint {}, which it does not tolerate":
+    "；节点 {1} 有空间，但有它不容忍的污点 {2}",
   " (what helps: smaller requests or fewer replicas)": "（可以减少请求量或副本数）",
   " (what helps: smaller requests, fewer replicas, or muster up with {})":
     "（可以减少请求量或副本数，或重新启动 muster up，加上 {1+}）",

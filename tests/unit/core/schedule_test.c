@@ -489,6 +489,35 @@ static void what_is_wrong_with_nodes_is_named(void **state)
     cluster_release(&c);
 }
 
+/* A node that only a taint closes counts neither as the largest nor as room. */
+static void room_behind_a_taint_is_named(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node_text(&c, NODE_WITH("n1", "4", ""));
+    add_node_text(&c, NODE_WITH("n2", "4", ""));
+    add_node_text(&c, NODE_WITH("n3", "100",
+                                "'taints':[{'key':'dedicated','value':'x','effect':"
+                                "'NoSchedule'}]"));
+    add_job(&c, "hold", "default", 9, 2, 3, "");
+    assert_int_equal(settle(&c), 2);
+    add_job(&c, "two", "default", 8, 1, 2, "");
+    add_job(&c, "huge", "default", 7, 1, 50, "");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "two-0"),
+                        "waiting for resources: no node has room for a pod of 2 CPU at the moment; "
+                        "job \"hold\" (queue default) holds 6 CPU; node n3 has room, and the taint "
+                        "dedicated=x:NoSchedule, which it does not tolerate");
+    assert_string_equal(told(&c, "huge-0"),
+                        "can never fit: a pod asks 50 CPU, the largest node that it may use has 4 "
+                        "(what helps: smaller requests, or, for node n3, a toleration of "
+                        "dedicated=x:NoSchedule)");
+    cluster_release(&c);
+}
+
 static void pods_that_keep_each_other_away_need_nodes(void **state)
 {
     struct cluster c;
@@ -5012,6 +5041,7 @@ int main(void)
         cmocka_unit_test(what_is_added_can_be_taken_away),
         cmocka_unit_test(only_ready_nodes_take_pods),
         cmocka_unit_test(what_is_wrong_with_nodes_is_named),
+        cmocka_unit_test(room_behind_a_taint_is_named),
         cmocka_unit_test(pods_that_keep_each_other_away_need_nodes),
         cmocka_unit_test(what_helps_on_a_clusters_node_is_no_option_of_muster_up),
         cmocka_unit_test(extended_resources_need_a_node_that_offers_them),
