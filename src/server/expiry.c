@@ -14,6 +14,7 @@
 #define HURRY_MS 50
 #define SWEEP_MS 5000
 #define ROUND_MS 60000 /* between two full rounds */
+#define AGE_MS (5 * 60 * 1000)
 #define EVENTS_PER_SWEEP 500
 #define SWEEP_MEMORY_BYTES (16u * 1024u * 1024u)
 #define NAMESPACE_LIMIT 4096u
@@ -191,4 +192,19 @@ void events_expire_soon(struct server *s)
                                  : many         ? SWEEP_MS
                                                 : ROUND_MS,
                                  expire, s);
+}
+
+/* --- memory */
+
+static void age(void *arg)
+{
+    struct server *s = arg;
+
+    store_age(s->store);
+    age_later(s);
+}
+
+void age_later(struct server *s)
+{
+    s->age_timer = clock_start(s->clock, AGE_MS, age, s);
 }

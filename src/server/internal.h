@@ -71,7 +71,7 @@ struct server {
     struct node *node;                /* in this process, or NULL */
     struct node_directory *directory; /* of the others, or NULL */
 
-    struct clock_timer *event_timer; /* expiry.c */
+    struct clock_timer *event_timer, *age_timer; /* expiry.c */
     char *event_cursor;
     bool event_hurry;
     struct clock_timer *namespace_timer; /* namespace.c */
@@ -380,6 +380,8 @@ bool namespace_is_protected(const char *name);
  * deleted. */
 void namespaces_sweep_soon(struct server *s);
 void events_expire_soon(struct server *s);
+/* Lets the store age: watches may begin up to some minutes back, as on Kubernetes. */
+void age_later(struct server *s);
 void events_written(struct server *s, const struct kind *k); /* an object of kind k was written */
 
 /* --- reviews (reviews.c) ---------------------------------------------------------------- */

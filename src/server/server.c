@@ -36,6 +36,7 @@ struct server *server_new(const struct server_options *options, struct err *err)
     damage_announce(s);
     namespaces_sweep_soon(s);
     events_expire_soon(s);
+    age_later(s);
     return s;
 fail:
     server_free(s);
@@ -58,6 +59,7 @@ void server_free(struct server *s)
     sessions_release(&s->logins);
     wait_free_all(s);
     clock_stop(s->clock, s->event_timer);
+    clock_stop(s->clock, s->age_timer);
     clock_stop(s->clock, s->namespace_timer);
     free(s->event_cursor);
     buf_release(&s->scratch);

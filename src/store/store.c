@@ -304,23 +304,39 @@ static const struct store_item *ask_for(struct entry *e)
     return &e->committed;
 }
 
+/* It goes to the end if it was asked for, and is compressed otherwise. */
+static void pass_first(struct store *s)
+{
+    struct entry *e = s->ready;
+    const struct blob *value = e->committed.value;
+    bool stays = e->asked_for || e->flights;
+
+    ready_leave(e);
+    e->asked_for = false;
+    if (!stays && !text_of(e))
+        e->node.value = shrink(&e->collection->shrinker, value->data, value->len);
+    if (stays || !text_of(e))
+        ready_join(e);
+    else
+        drop_value(e);
+}
+
 static void shorten(struct store *s)
 {
     /* Twice around: of many used in one turn not all can stay. */
-    for (size_t n = 2 * s->ready_len; n > 0 && s->ready_bytes > s->ready_limit; n--) {
-        struct entry *e = s->ready;
-        const struct blob *value = e->committed.value;
-        bool stays = e->asked_for || e->flights;
+    for (size_t n = 2 * s->ready_len; n > 0 && s->ready_bytes > s->ready_limit; n--)
+        pass_first(s);
+}
 
-        ready_leave(e);
-        e->asked_for = false;
-        if (!stays && !text_of(e))
-            e->node.value = shrink(&e->collection->shrinker, value->data, value->len);
-        if (stays || !text_of(e))
-            ready_join(e);
-        else
-            drop_value(e);
+void store_age(struct store *s)
+{
+    map_for_each (n, &s->collections) {
+        struct store_collection *c = n->value;
+
+        window_age(&c->window);
     }
+    for (size_t n = s->ready_len; n > 0; n--)
+        pass_first(s);
 }
 
 /* --- reading */

@@ -104,6 +104,13 @@ void window_restart(struct window *w, int64_t revision)
     w->start_revision = max_i64(w->start_revision, revision);
 }
 
+void window_age(struct window *w)
+{
+    window_restart(w, w->aged_revision);
+    if (w->count)
+        w->aged_revision = at(w, w->count - 1)->revision;
+}
+
 void window_release(struct window *w)
 {
     while (w->watches) {

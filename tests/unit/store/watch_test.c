@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/shrink.h"
+
 static int ready_count;
 
 static void ready(void *arg)
@@ -73,6 +75,39 @@ static void events_carry_the_state_before_and_after(void **state)
     store_watch_free(w);
     w = watch_from(f->pods, 2);
     assert_next(w, 3, STORE_MODIFIED, "y@3", "x@1");
+    store_watch_free(w);
+}
+
+/* Between two agings everything is told; a reader that was up to date then still is. */
+static void what_is_old_leaves_the_window(void **state)
+{
+    struct fixture *f = *state;
+    struct store_watch *slow = watch_from(f->pods, 0), *w;
+    size_t before = shrunk_count();
+    struct store_event e;
+
+    put_now(f, f->pods, "a", "x");
+    store_age(f->store);
+    put_now(f, f->pods, "a", "y");
+    w = watch_from(f->pods, 0);
+    assert_next(w, 1, STORE_ADDED, "x@1", NULL);
+    assert_next(w, 2, STORE_MODIFIED, "y@2", "x@1");
+    put_now(f, f->jobs, "other collection", "x");
+    store_age(f->store);
+    assert_expired(f->pods, 0);
+    assert_int_equal(store_watch_next(slow, &e), -ESTALE);
+    store_watch_free(slow);
+    slow = watch_from(f->pods, 1);
+    assert_next(slow, 2, STORE_MODIFIED, "y@2", "x@1");
+    store_watch_free(slow);
+    store_age(f->store);
+    assert_expired(f->pods, 1);
+    store_watch_free(watch_from(f->pods, 2));
+    assert_end(w);
+    assert_int_equal(shrunk_count() - before, 2);
+    assert_string_equal(store_get(f->pods, "a")->value->data, "y@2");
+    put_now(f, f->pods, "a", "z");
+    assert_next(w, 4, STORE_MODIFIED, "z@4", "y@2");
     store_watch_free(w);
 }
 
@@ -507,6 +542,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, fixture_set_up, fixture_tear_down)
         TEST(events_carry_the_state_before_and_after),
+        TEST(what_is_old_leaves_the_window),
         TEST(reader_is_told_once_until_it_sees_the_end_again),
         TEST(future_revision_waits),
         TEST(watches_go_on_where_they_were_when_the_store_is_opened_again),
