@@ -29,6 +29,7 @@
 #define AGAIN_MS 1000
 #define PODS_IN_WORK 256
 #define READY_PODS 256 /* kept parsed; most have ended */
+#define READY_SERVICES 256
 /* Pods gone from the API that are processed per turn of the loop. */
 #define DEPARTED_AT_ONCE 32
 #define THIS_PROGRAM "/proc/self/exe" /* also valid after the file was replaced */
@@ -68,6 +69,11 @@ static struct pod_work *work_of(const struct agent *a, const char *ns, const cha
         free(key);
     }
     return w;
+}
+
+struct pod_work *agent_find_work(const struct agent *a, const struct pod_run *run)
+{
+    return work_of(a, run->ns, run->name, run->uid);
 }
 
 static void look_at_all(void *arg);
@@ -510,13 +516,16 @@ static int open_runtime(struct agent *a, const struct agent_options *o, struct e
 static const char *leased_gpus(void *arg, const struct pod_run *run)
 {
     const struct agent *a = arg;
-    const struct json *pod = cache_get(a->pods, run->ns, run->name);
+    struct pod_work *w = a->machine.gpus > 0 ? agent_find_work(a, run) : NULL;
+    const struct json *pod = w && !w->no_gpus ? cache_get(a->pods, run->ns, run->name) : NULL;
     const char *list = pod ? object_annotation(pod, ANNOTATION_GPUS) : NULL;
+    struct resources wanted;
 
-    if (!list || strcmp(object_uid(pod), run->uid) != 0 ||
-        pod_requests(json_get(pod, "spec")).gpu_shares > 0)
+    if (!pod || strcmp(object_uid(pod), run->uid) != 0)
         return "";
-    return list;
+    wanted = pod_requests(json_get(pod, "spec"));
+    w->no_gpus = wanted.gpus == 0; /* asking for the pod again would keep it parsed */
+    return list && wanted.gpu_shares == 0 ? list : "";
 }
 
 /* Measuring pods. */
@@ -560,6 +569,7 @@ static int start_clients(struct agent *a, const struct agent_options *o, struct 
     struct cache_options services = {.transport = a->transport,
                                      .clock = a->clock,
                                      .kind = &kind_service,
+                                     .ready_objects = READY_SERVICES,
                                      .on_change = on_service,
                                      .on_trouble = on_trouble,
                                      .arg = a};

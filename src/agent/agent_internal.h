@@ -82,6 +82,7 @@ struct pod_work {
     bool said_started;
     bool delete_next; /* after the status being written */
     bool refs_known, token_asked;
+    bool no_disk_limits, no_gpus; /* its spec was seen to want none */
 };
 
 /* pod_work.c: advances the pod by one step; calls queue_done when it is over. */
@@ -90,6 +91,7 @@ void pod_work_free(struct pod_work *w);
 
 /* agent.c */
 void agent_forget_pod(struct pod_work *w); /* frees it */
+struct pod_work *agent_find_work(const struct agent *a, const struct pod_run *run); /* or NULL */
 /* Whether to process it when a Service of its namespace appears or a run ends. */
 void agent_await(struct pod_work *w, bool awaits);
 

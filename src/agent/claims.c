@@ -19,6 +19,7 @@
 #define CLAIMS_ARENA_LIMIT_BYTES (1024u * 1024u)
 #define DEFAULT_NAMESPACE "default"
 #define ASK_AGAIN_MS 2000
+#define READY_CLAIMS 64 /* kept parsed */
 
 struct claims {
     struct transport *transport;
@@ -316,6 +317,7 @@ static bool keep_claims(struct claims *c)
     c->cache = cache_new(&(struct cache_options){.transport = c->transport,
                                                  .clock = c->clock,
                                                  .kind = &kind_persistent_volume_claim,
+                                                 .ready_objects = READY_CLAIMS,
                                                  .on_change = on_claim,
                                                  .on_trouble = on_trouble,
                                                  .arg = c});

@@ -35,6 +35,7 @@ struct disk_limits {
     struct clock_timer *timer;
     int64_t begun_ms;
     bool busy, closing;
+    bool limited; /* the pod being looked at has a limit */
     /* For the measurement under way; the pool thread's while busy. */
     struct target *targets;
     size_t len, cap;
@@ -90,6 +91,7 @@ static void add_target(struct disk_limits *d, const struct pod_run *run, const c
 {
     struct target t = {.limit_bytes = limit_bytes, .message = message};
 
+    d->limited = true;
     if (asprintf(&t.key, "%s/%s/%s", run->ns, run->name, run->uid) < 0)
         t.key = NULL;
     if (asprintf(&t.path, "%s/%s/%s", scratch_root(d->agent->scratch), run->uid, folder) < 0)
@@ -159,13 +161,19 @@ static void add_containers(struct disk_limits *d, const struct pod_run *run,
 static void add_run(void *arg, const struct pod_run *run)
 {
     struct disk_limits *d = arg;
-    const struct json *pod = run->alive ? cache_get(d->agent->pods, run->ns, run->name) : NULL;
+    struct pod_work *w = run->alive ? agent_find_work(d->agent, run) : NULL;
+    const struct json *pod = run->alive && !(w && w->no_disk_limits)
+                                 ? cache_get(d->agent->pods, run->ns, run->name)
+                                 : NULL;
 
     if (!pod || strcmp(object_uid(pod), run->uid) != 0 || pod_is_evicted(pod))
         return;
+    d->limited = false;
     json_each (v, json_at(pod, "spec", "volumes"))
         add_volume(d, run, v);
     add_containers(d, run, json_at(pod, "spec", "containers"));
+    if (w) /* asking for the pod again would keep it parsed */
+        w->no_disk_limits = !d->limited;
 }
 
 /* --- on the loop --- */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,7 +86,8 @@ static const char *auth_of(struct arena *a, const struct json *pod, const struct
 void pod_images_release(struct pod_images *p)
 {
     for (size_t i = 0; i < p->len; i++)
-        image_job_release(p->jobs[i]);
+        image_job_release(p->pulls[i].job);
+    free(p->pulls);
     *p = (struct pod_images){.len = 0};
 }
 
@@ -109,7 +111,7 @@ static void fail(struct pod_images_answer *ret, const char *reason, const char *
 static size_t find_job(const struct pod_images *p, const char *name)
 {
     for (size_t i = 0; i < p->len; i++)
-        if (strcmp(image_job_name(p->jobs[i]), name) == 0)
+        if (strcmp(image_job_name(p->pulls[i].job), name) == 0)
             return i;
     return POD_CONTAINERS_LIMIT;
 }
@@ -117,8 +119,11 @@ static size_t find_job(const struct pod_images *p, const char *name)
 static size_t begin_job(struct arena *a, struct images *images, struct pod_images *p,
                         const char *name, const char *auth, struct pod_images_answer *ret)
 {
-    p->jobs[p->len] = images_pull(images, name, auth);
-    if (!p->jobs[p->len])
+    if (!p->pulls)
+        p->pulls = calloc(POD_CONTAINERS_LIMIT, sizeof(*p->pulls));
+    if (p->pulls)
+        p->pulls[p->len].job = images_pull(images, name, auth);
+    if (!p->pulls || !p->pulls[p->len].job)
         return POD_CONTAINERS_LIMIT;
     note(a, ret, false, "Pulling", arena_printf(a, "Pulling image \"%s\"", name));
     return p->len++;
@@ -140,7 +145,7 @@ static const char *progress_words(struct arena *a, const struct image_job *j)
 static void judge_job(struct arena *a, struct pod_images *p, size_t i,
                       struct pod_images_answer *ret)
 {
-    const struct image_job *j = p->jobs[i];
+    const struct image_job *j = p->pulls[i].job;
     const char *name = image_job_name(j);
 
     if (!image_job_is_over(j)) {
@@ -154,15 +159,15 @@ static void judge_job(struct arena *a, struct pod_images *p, size_t i,
         const char *message = arena_printf(a, "Failed to pull image \"%s\": %s", name,
                                            image_job_problem(j));
 
-        if (!p->told[i])
+        if (!p->pulls[i].told)
             note(a, ret, true, "Failed", message);
         fail(ret, "ErrImagePull", message);
-    } else if (!p->told[i]) {
+    } else if (!p->pulls[i].told) {
         note(a, ret, false, "Pulled",
              arena_printf(a, "Successfully pulled image \"%s\" in %.1fs", name,
                           (double)image_job_took_ms(j) / 1000));
     }
-    p->told[i] = true;
+    p->pulls[i].told = true;
 }
 
 static void get_one(struct arena *a, struct images *images, const struct json *container,

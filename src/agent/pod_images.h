@@ -20,8 +20,10 @@ void pod_images_add_refs(struct arena *a, const struct json *pod, struct pod_ref
 
 /* Pulls of one pod; starts zeroed. */
 struct pod_images {
-    struct image_job *jobs[POD_CONTAINERS_LIMIT];
-    bool told[POD_CONTAINERS_LIMIT]; /* of its end, by an event */
+    struct pod_pull {
+        struct image_job *job;
+        bool told; /* its end is an event already */
+    } *pulls;      /* room for POD_CONTAINERS_LIMIT; NULL: none yet */
     size_t len;
 };
 

@@ -218,15 +218,15 @@ static void on_piece(struct reflector *r, const char *text, size_t len)
 
     if (len == 0)
         return;
-    arena_reset(&r->scratch);
     event = r->in_frames ? protobuf_parse_event(&r->scratch, r->kind, text, len, &err)
                          : json_parse(&r->scratch, text, len, &err);
-    if (!event) {
+    if (event) {
+        on_event(r, event);
+    } else {
         err_context(&err, "watch");
         list_again(r, &err);
-        return;
     }
-    on_event(r, event);
+    arena_reset(&r->scratch);
 }
 
 /* Of the current frame, including its length prefix. */

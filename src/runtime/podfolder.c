@@ -186,17 +186,26 @@ static void notes_to_json(struct arena *a, struct json *list, const struct pod_r
     }
 }
 
+/* A copy: the agent keeps records as long as their pods, and a parsed file is six times as large. */
+static const char *text_of(struct arena *a, const struct json *v, const char *key,
+                           const char *otherwise)
+{
+    const char *text = json_get_string(v, key, NULL);
+
+    return text ? arena_strdup(a, text) : otherwise;
+}
+
 static void notes_from_json(struct arena *a, const struct json *list, struct pod_run *run)
 {
-    struct pod_note *notes = arena_alloc(a, POD_NOTES_LIMIT * sizeof(*notes));
-    size_t n = 0;
+    size_t most = min_size(json_len(list), POD_NOTES_LIMIT), n = 0;
+    struct pod_note *notes = most ? arena_alloc(a, most * sizeof(*notes)) : NULL;
 
     json_each (v, list)
-        if (notes && n < POD_NOTES_LIMIT)
+        if (notes && n < most)
             notes[n++] = (struct pod_note){.number = json_get_int(v, "number", 0),
                                            .warning = json_get_bool(v, "warning", false),
-                                           .reason = json_get_string(v, "reason", ""),
-                                           .message = json_get_string(v, "message", "")};
+                                           .reason = text_of(a, v, "reason", ""),
+                                           .message = text_of(a, v, "message", "")};
     run->notes = notes;
     run->notes_len = n;
 }
@@ -233,7 +242,7 @@ static void container_from_json(struct arena *a, const struct json *v, struct co
     const char *phase = json_get_string(v, "state", "");
 
     *c = (struct container_state){
-        .name = json_get_string(v, "name", ""),
+        .name = text_of(a, v, "name", ""),
         .init = json_get_bool(v, "init", false),
         .phase = CONTAINER_WAITING,
         .pid = json_get_int(v, "pid", 0),
@@ -243,10 +252,10 @@ static void container_from_json(struct arena *a, const struct json *v, struct co
         .exit_code = (int)json_get_int(v, "exitCode", 0),
         .signal = (int)json_get_int(v, "signal", 0),
         .by_itself = json_get_bool(v, "byItself", false),
-        .reason = json_get_string(v, "reason", ""),
-        .message = json_get_string(v, "message", ""),
+        .reason = text_of(a, v, "reason", ""),
+        .message = text_of(a, v, "message", ""),
         .restart_count = json_get_int(v, "restarts", 0),
-        .image_id = json_get_string(v, "imageID", NULL),
+        .image_id = text_of(a, v, "imageID", NULL),
         .ready = json_get_bool(v, "ready", false),
         .started = json_get_bool(v, "started", false),
         .last = before,
@@ -318,20 +327,13 @@ bool pod_folder_is_of(struct arena *a, const char *root, const char *uid, const 
            json_string_is(json_get(record, "name"), name);
 }
 
-int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret, struct err *err)
+static int record_from_json(struct arena *a, const struct json *v, struct pod_record *ret,
+                            struct err *err)
 {
-    auto_err own = ERR_INIT;
-    const struct json *v = pod_file_read_json(dir_fd, POD_FILE_STATE, a, &own);
     const struct json *list = json_get(v, "containers");
     struct container_state *containers;
     size_t n = 0;
 
-    if (!v) {
-        int rc = err_errno(own.reason);
-
-        err_move(err, &own);
-        return rc;
-    }
     if (json_len(list) > POD_CONTAINERS_LIMIT)
         return err_set(err, ERR_INTERNAL, "%s: too many containers", POD_FILE_STATE);
     containers = arena_alloc(a, max_size(json_len(list), 1) * sizeof(*containers));
@@ -340,10 +342,10 @@ int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret, struct 
     json_each (item, list)
         container_from_json(a, item, &containers[n++]);
     *ret = (struct pod_record){
-        .run = {.ns = json_get_string(v, "namespace", ""),
-                .name = json_get_string(v, "name", ""),
-                .uid = json_get_string(v, "uid", ""),
-                .owner = json_get_string(v, "owner", NULL),
+        .run = {.ns = text_of(a, v, "namespace", ""),
+                .name = text_of(a, v, "name", ""),
+                .uid = text_of(a, v, "uid", ""),
+                .owner = text_of(a, v, "owner", NULL),
                 .attempt = json_get_int(v, "attempt", -1),
                 .known = true,
                 .containers = containers,
@@ -354,7 +356,20 @@ int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret, struct 
         .final = json_get_bool(v, "final", false),
     };
     notes_from_json(a, json_get(v, "notes"), &ret->run);
-    return 0;
+    return arena_failed(a) ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
+}
+
+int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret, struct err *err)
+{
+    struct arena file = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    auto_err own = ERR_INIT;
+    const struct json *v = pod_file_read_json(dir_fd, POD_FILE_STATE, &file, &own);
+    int rc = v ? record_from_json(a, v, ret, err) : err_errno(own.reason);
+
+    if (!v)
+        err_move(err, &own);
+    arena_release(&file);
+    return rc;
 }
 
 /* --- run.json --- */

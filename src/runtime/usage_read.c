@@ -239,7 +239,7 @@ static void open_net(struct pod *p)
 static void add_pid(struct pod *p, int64_t pid)
 {
     if (p->pids_len == p->pids_cap) {
-        size_t cap = p->pids_cap ? p->pids_cap * 2 : 64;
+        size_t cap = p->pids_cap ? p->pids_cap * 2 : 8;
         int64_t *more = cap <= USAGE_PIDS_LIMIT ? realloc(p->pids, cap * sizeof(*more)) : NULL;
 
         if (!more)
