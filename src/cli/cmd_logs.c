@@ -110,6 +110,11 @@ struct one_log {
     int result;
 };
 
+struct printed {
+    bool any;   /* a line */
+    bool found; /* a log, perhaps empty */
+};
+
 static bool always_over(void *arg, const struct logreader *r)
 {
     (void)arg, (void)r;
@@ -135,7 +140,7 @@ static const char *prefix_of(struct cli *cli, const struct json *pod, const char
 
 static int print_log(struct session *s, const struct logs_options *o, struct line_match *match,
                      const struct json *pod, const char *container, const char *prefix,
-                     struct err *err)
+                     struct printed *printed, struct err *err)
 {
     struct one_log one = {.session = s, .err = err};
     struct logreader_options how = {
@@ -163,6 +168,7 @@ static int print_log(struct session *s, const struct logs_options *o, struct lin
         return err_set(err, ERR_INTERNAL, "out of memory");
     while (!r->done)
         loop_run(s->loop);
+    printed->any |= r->printed;
     logreader_free(r);
     return one.result;
 }
@@ -181,13 +187,15 @@ static bool has_log(const struct logs_options *o, const struct json *pod, const 
 /* One container's; a deleted pod may have left no log, which is not an error. */
 static int print_container(struct cli *cli, struct session *s, const struct logs_options *o,
                            struct line_match *match, const struct job_pod *p, const char *name,
-                           bool prefixed, bool *ret_found, struct err *err)
+                           bool prefixed, struct printed *printed, struct err *err)
 {
     auto_err attempt = ERR_INIT;
     const char *prefix = prefixed ? prefix_of(cli, p->pod, name, p->index) : "";
-    int r = has_log(o, p->pod, name) ? print_log(s, o, match, p->pod, name, prefix, &attempt) : 0;
+    int r = has_log(o, p->pod, name)
+                ? print_log(s, o, match, p->pod, name, prefix, printed, &attempt)
+                : 0;
 
-    *ret_found = *ret_found || r == 0;
+    printed->found |= r == 0;
     if (r == 0 || ((job_pod_is_gone(p->pod) || o->attempt >= 0) && attempt.reason == ERR_NOT_FOUND))
         return 0;
     err_move(err, &attempt);
@@ -216,7 +224,9 @@ static int say_no_attempt(const struct subject *subject, int64_t attempt, struct
 static int print_logs(struct cli *cli, struct session *s, const struct logs_options *o,
                       struct line_match *match, const struct subject *subject, struct err *err)
 {
-    bool prefixed = subject->job && !o->replica, found = false;
+    bool prefixed = subject->job && !o->replica;
+    const char *why = subject->job ? job_why(subject->job) : "";
+    struct printed printed = {0};
 
     for (size_t i = 0; i < subject->pods.len; i++) {
         const struct job_pod *p = &subject->pods.list[i];
@@ -225,13 +235,17 @@ static int print_logs(struct cli *cli, struct session *s, const struct logs_opti
             continue;
         json_each (c, json_at(p->pod, "spec", "containers")) {
             int r = print_container(cli, s, o, match, p, json_get_string(c, "name", ""), prefixed,
-                                    &found, err);
+                                    &printed, err);
 
             if (r)
                 return r;
         }
     }
-    return o->attempt < 0 || found ? 0 : say_no_attempt(subject, o->attempt, err);
+    if (o->attempt >= 0 && !printed.found)
+        return say_no_attempt(subject, o->attempt, err);
+    if (!printed.any && !o->grep && !o->since && o->tail != 0 && *why)
+        talk_note(&cli->talk, "'%s' printed nothing: %s", subject->target.name, why);
+    return 0;
 }
 
 static int check_replica(const struct subject *subject, const char *replica, struct err *err)

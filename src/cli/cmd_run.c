@@ -270,7 +270,7 @@ static void say_detached(const struct run *r)
 
     for (size_t i = 0; i < r->jobs_len; i++) {
         talk_note(t, "%s: detached; the job keeps running", r->jobs[i].name);
-        talk_hint(t, "come back with: muster logs -f %s   stop it with: muster rm %s",
+        talk_hint(t, "come back with: muster logs -f %s   stop it with: muster stop %s",
                   r->jobs[i].name, r->jobs[i].name);
     }
 }

@@ -9,9 +9,11 @@
 
 struct scale_options {
     struct session_options session;
+    const char *replicas;
 };
 
 static const struct option_spec options[] = {
+    OPTION_OF_TEXT(struct scale_options, replicas, "replicas", "N", "the same as N, as in kubectl"),
     SESSION_OPTIONS(struct scale_options, session),
     {0},
 };
@@ -48,12 +50,14 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     const struct scale_options *o = values;
     auto_err err = ERR_INIT;
     struct session s = {0};
+    const char *wanted = args->len > 1 ? args->list[1] : o->replicas ? o->replicas : "";
     char *end;
-    long long replicas = strtoll(args->list[1], &end, 10);
+    long long replicas = strtoll(wanted, &end, 10);
     int r;
 
-    if (*end || end == args->list[1] || replicas < 1) {
-        talk_errorf(&cli->talk, "'%s' is not a number of replicas", args->list[1]);
+    if (*end || end == wanted || replicas < 1) {
+        talk_errorf(&cli->talk, *wanted ? "'%s' is not a number of replicas" : "how many replicas?",
+                    wanted);
         talk_hint(&cli->talk, "muster scale %s 4", args->list[0]);
         return EXIT_USAGE;
     }
@@ -71,7 +75,7 @@ const struct command command_scale = {
     .examples = "  muster scale mnist 4\n",
     .options = options,
     .options_size = sizeof(struct scale_options),
-    .min_args = 2,
+    .min_args = 1,
     .max_args = 2,
     .run = run,
 };

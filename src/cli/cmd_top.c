@@ -36,6 +36,7 @@ struct top {
     struct cli *cli;
     const struct top_options *options;
     struct session *session;
+    const char *job; /* its UID: only its replicas; NULL: everything */
 };
 
 static int fetch_list(struct session *s, const char *path, struct json **ret, struct err *err)
@@ -251,6 +252,19 @@ static int print_metrics(const struct top *t, const struct json *nodes, const st
     return output_list(t->options->format, list, err);
 }
 
+/* Those of the job. */
+static struct json *of_job(struct arena *a, const struct json *metrics, const struct json *pods,
+                           const char *job)
+{
+    struct json *list = json_new_object(a), *items = json_make_array(a, list, "items");
+
+    json_each (m, json_get(metrics, "items"))
+        if (json_string_is(json_get(object_controller(find_named(pods, object_name(m))), "uid"),
+                           job))
+            (void)json_append(items, json_clone(a, m));
+    return list;
+}
+
 static int draw(void *arg, struct live *live, struct err *err)
 {
     const struct top *t = arg;
@@ -271,8 +285,10 @@ static int draw(void *arg, struct live *live, struct err *err)
         r = session_list(s, &kind_pod, ns, NULL, &pods, err);
     if (r)
         return r;
+    if (t->job)
+        pod_metrics = of_job(s->arena, pod_metrics, pods, t->job);
     /* not every user may see nodes */
-    sees_nodes = session_list(s, &kind_node, NULL, NULL, &nodes, &not_allowed) == 0 &&
+    sees_nodes = !t->job && session_list(s, &kind_node, NULL, NULL, &nodes, &not_allowed) == 0 &&
                  fetch_list(s, "/apis/" METRICS_VERSION "/nodes", &node_metrics, &not_allowed) == 0;
     r = print_metrics(t, node_metrics, pod_metrics, err);
     if (r)
@@ -303,9 +319,13 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     struct top top = {.cli = cli, .options = o, .session = &s};
     bool table = strcmp(o->format, "table") == 0 || strcmp(o->format, "wide") == 0;
     bool again = cli->talk.columns && !o->once && table;
+    const struct kind *k = NULL;
+    struct json *job = NULL;
     int r = session_open(cli, &o->session, &s, &err);
 
-    (void)args;
+    if (r == 0 && args->len > 0)
+        r = session_find_job(&s, args->list[0], &k, &job, &err);
+    top.job = job ? object_uid(job) : NULL;
     if (r == 0)
         r = again ? live_run(&(struct live_options){.session = &s,
                                                     .ns = o->all ? NULL : s.ns,
@@ -322,9 +342,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 
 const struct command command_top = {
     .name = "top",
-    .args = "",
+    .args = "[JOB]",
     .summary = "Show the current usage of nodes and replicas",
     .examples = "  muster top\n"
+                "  muster top mnist\n"
                 "  muster top -A --once\n"
                 "  muster top -o json\n",
     .help = "Refreshes until Ctrl-C on a terminal; prints once into a pipe. Percentages are of\n"
@@ -333,5 +354,6 @@ const struct command command_top = {
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct top_options),
+    .max_args = 1,
     .run = run,
 };

@@ -99,12 +99,24 @@ static enum exit_code show_help(const struct command *c)
     return EXIT_OK;
 }
 
+/* Words of kubectl, docker and Slurm for what we call otherwise. */
+static const char *const other_words[][2] = {
+    {"apply", "run"},   {"create", "run"},    {"submit", "run"},   {"start", "run"},
+    {"get", "ps"},      {"list", "ps"},       {"status", "ps"},    {"jobs", "ps"},
+    {"delete", "rm"},   {"remove", "rm"},     {"kill", "stop"},    {"cancel", "stop"},
+    {"attach", "logs"}, {"suspend", "pause"}, {"restart", "rerun"}, {"dashboard", "console"},
+};
+
 static enum exit_code unknown_command(struct cli *cli, const char *word)
 {
+    const char *meant = word;
     struct suggest near;
 
     talk_errorf(&cli->talk, "unknown command '%s'", word);
-    suggest_init(&near, word);
+    for (size_t i = 0; i < ELEMS(other_words); i++)
+        if (strcmp(word, other_words[i][0]) == 0)
+            meant = other_words[i][1];
+    suggest_init(&near, meant);
     for (size_t i = 0; commands[i]; i++)
         if (!commands[i]->hidden)
             suggest_offer(&near, commands[i]->name);

@@ -63,6 +63,7 @@ static void flush(struct logreader *r)
     if (r->out.len == 0)
         return;
     status_line_hide();
+    r->printed = true;
     if (output_bytes(STDOUT_FILENO, r->out.data, r->out.len) != 0)
         _exit(EXIT_FAILED);
     status_line_show();

@@ -41,6 +41,7 @@ struct logreader {
     struct buf out;
     int64_t delay_ms; /* before the next connection attempt */
     bool tamed, done;
+    bool printed; /* anything */
 };
 
 /* NULL: out of memory. */

@@ -29,6 +29,7 @@ class WithoutDaemon(unittest.TestCase):
 
     def test_usage(self):
         self.check(["rnu"], 2, "error: unknown command 'rnu'\n  hint: did you mean 'muster run'?\n")
+        self.check(["delete", "x"], 2, "error: unknown command 'delete'\n  hint: did you mean 'muster rm'?\n")
         self.check(["up", "--detatch"], 2, "error: unknown option '--detatch'\n  hint: did you mean --detach?\n")
         self.check(["rm"], 2, "error: which job?\n  hint: name jobs, or use --all or --selector LABELS; 'muster ps' lists them\n")
         self.check(["ps", "x"], 2,

@@ -238,7 +238,7 @@ class Acting(Commands):
         elastic["spec"]["runMode"] = {"pause": {"enabled": True}}
         self.daemon.create(elastic)
         forms = {"logs": [["logs", "?"]], "wait": [["wait", "?", "--for=Running"]], "board": [["board", "?"]], "exec": [["exec", "?", "--", "true"]],
-                 "describe": [["describe", "?"]], "events": [["events", "?"]], "export": [["export", "?", "--file", "-"]], "scale": [["scale", "?", "1"]],
+                 "describe": [["describe", "?"]], "events": [["events", "?"]], "export": [["export", "?", "--file", "-"]], "scale": [["scale", "?", "1"]], "top": [["top", "?"]],
                  "rerun": [["rerun", "?", "--dry-run"]], **{verb: [[verb, "?", "--dry-run"]] for verb in ("stop", "pause", "resume", "rm")},
                  "queue": [["queue", verb, "?"] for verb in ("get", "close", "open", "delete")]}
         # a command that takes a name is in the table, so that a new one is not forgotten
@@ -290,6 +290,8 @@ class Acting(Commands):
         self.check(["scale", "grows", "2"], 0, f"{JOB}/grows scaled to 2\n", "")
         self.assertEqual(self.daemon.get_job("grows")["spec"]["elastic"]["expectedReplicas"], 2)
         self.assertEqual(self.daemon.cli("scale", "grows", "9").returncode, 1)
+        self.check(["scale", "grows", "--replicas", "3"], 0, f"{JOB}/grows scaled to 3\n", "")
+        self.check(["scale", "grows"], 2, "", "error: how many replicas?\n  hint: muster scale grows 4\n")
         self.check(["scale", "grows", "many"], 2, "", "error: 'many' is not a number of replicas\n  hint: muster scale grows 4\n")
         self.sleeper("fixed")
         self.assertIn("job 'fixed' is not elastic", self.daemon.cli("scale", "fixed", "2").stderr)
@@ -301,6 +303,21 @@ class Acting(Commands):
         done = self.daemon.cli("wait", "half")
         self.assertEqual(done.returncode, 0)
         self.assertIn("warning: 1 of 2 replicas failed without failing the job: muster describe half\n", done.stderr)
+
+    def test_logs_of_a_job_that_never_started_say_why(self):
+        self.daemon.cli("run", "--name", "lost", "--", "no-such-program")
+        done = self.daemon.cli("logs", "lost")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertRegex(done.stderr, "^'lost' printed nothing: lost-.* not found in PATH")
+        self.check(["logs", "lost", "--grep", "x"], 0, "", "")
+
+    def test_top_of_one_job(self):
+        self.sleeper("one")
+        self.sleeper("two")
+        harness.wait_until(lambda: {"one", "two"} <= set(self.daemon.cli("top").stdout.split()), "samples of both")
+        lines = self.daemon.cli("top", f"{JOB}/one").stdout.splitlines()
+        self.assertEqual([line.split()[:2] for line in lines], [["JOB", "REPLICA"], ["one", "worker-0"]])
+        self.assertEqual(self.daemon.cli("top", "three").returncode, 5)
 
     def test_logs_of_a_deleted_job(self):
         for word in ("old", "new"):
