@@ -242,8 +242,31 @@ static void say_causes(struct loader *l, const struct json *object, const struct
         talk_hint(l->talk, "%s", e->hint);
 }
 
-/* The known field that a misspelt path probably means, or NULL. */
-static const char *meant_field(const struct kind *k, const char *path)
+/* How far down a misplaced field is looked for: template.spec.containers is two levels. */
+#define LEVELS_BELOW 2
+
+/* Whether a field of this name is that many levels down; ret is its path then. */
+static bool find_below(const struct field *fields, const char *name, unsigned levels,
+                       struct buf *ret)
+{
+    for (const struct field *f = fields; f && f->name; f++) {
+        size_t len = ret->len;
+
+        if (f->type != FIELD_OBJECT)
+            continue;
+        buf_addf(ret, "%s.", f->name);
+        if (levels > 1 ? find_below(f->fields, name, levels - 1, ret)
+                       : field_find(f->fields, name, strlen(name)) != NULL) {
+            buf_adds(ret, levels > 1 ? "" : name);
+            return true;
+        }
+        ret->len = len;
+    }
+    return false;
+}
+
+/* The known field that a misspelt or misplaced path probably means, or NULL. */
+static const char *meant_field(const struct kind *k, const char *path, struct buf *below)
 {
     const struct field *fields = k->fields, *f;
     struct suggest near;
@@ -263,6 +286,9 @@ static const char *meant_field(const struct kind *k, const char *path)
     suggest_init(&near, path);
     for (f = fields; f && f->name; f++)
         suggest_offer(&near, f->name);
+    for (unsigned levels = 1; !near.best && levels <= LEVELS_BELOW; levels++)
+        if (find_below(fields, path, levels, below) && !below->failed)
+            return below->data;
     return near.best;
 }
 
@@ -273,18 +299,20 @@ static void on_warning(void *arg, const char *text)
     struct loader *l = arg;
     bool is_unknown = strncmp(text, unknown, strlen(unknown)) == 0;
     const char *from = is_unknown ? text + strlen(unknown) : text, *meant;
+    struct buf below = BUF_INIT(1024);
     char path[1024];
     unsigned line;
 
     (void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(from, "\" :"), from);
     line = strchr(path, '.') ? line_of(l->object, path) : 0;
-    meant = is_unknown ? meant_field(l->kind, path) : NULL;
+    meant = is_unknown ? meant_field(l->kind, path, &below) : NULL;
     if (line == 0)
         talk_warn(l->talk, "%s: %s", l->m->file, text);
     else if (meant)
         talk_warn(l->talk, "%s:%u: %s; did you mean %s?", l->m->file, line, text, meant);
     else
         talk_warn(l->talk, "%s:%u: %s", l->m->file, line, text);
+    buf_release(&below);
 }
 
 static void on_duplicate(void *arg, const char *key, unsigned line)

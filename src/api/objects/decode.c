@@ -176,7 +176,9 @@ static bool decode_list(struct decoder *d, const struct field *f, struct json *v
     size_t i = 0;
 
     if (!json_is(v, JSON_ARRAY))
-        return wrong_type(d, v, at, "must be a list");
+        return wrong_type(d, v, at,
+                          f->item == FIELD_OBJECT ? "must be a list: each item begins with \"- \""
+                                                  : "must be a list, like [a, b]");
     for (struct json *item = json_first_mut(v); item; item = item->next, i++)
         good = decode_value(d, f, f->item, item, PATH_INDEX(at, i)) && good;
     return good;

@@ -2,6 +2,7 @@
  * pod_rules.c - pod checks beyond the tables: across fields, and of values with their own syntax.
  * In the real server's wording; runs after decoding, so types are right.
  */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -385,6 +386,17 @@ static void check_resource_name(const struct json *amount, const struct field_pa
                         "hugepages-SIZE, or have a domain like nvidia.com/gpu");
 }
 
+#define AMOUNT_TEXT_SIZE 24
+
+/* As in the manifest, where 2 may be a number or a string. */
+static const char *amount_text(const struct json *amount, char out[AMOUNT_TEXT_SIZE])
+{
+    if (!json_is(amount, JSON_INT))
+        return json_is(amount, JSON_REAL) ? amount->u.text : json_string(amount, "");
+    (void)snprintf(out, AMOUNT_TEXT_SIZE, "%lld", (long long)amount->u.integer);
+    return out;
+}
+
 static void check_resources(const struct json *resources, const struct field_path *at,
                             struct err *err)
 {
@@ -398,6 +410,7 @@ static void check_resources(const struct json *resources, const struct field_pat
         const struct json *limit = json_get(limits, request->key);
         int64_t wanted = quantity_json_milli(request, 0);
         const struct field_path *here = PATH_MEMBER(at, "requests");
+        char text[AMOUNT_TEXT_SIZE];
 
         if (!limit)
             check_resource_name(request, here, err);
@@ -405,11 +418,11 @@ static void check_resources(const struct json *resources, const struct field_pat
         if (limit && wanted > quantity_json_milli(limit, INT64_MAX))
             problem_invalid(err, PATH_KEY(here, request->key), request,
                             "must be less than or equal to %.253s limit of %.100s", request->key,
-                            json_string(limit, ""));
+                            amount_text(limit, text));
         else if (limit && is_whole(request->key) && wanted != quantity_json_milli(limit, 0))
             problem_invalid(err, PATH_KEY(here, request->key), request,
                             "must be equal to %.253s limit of %.100s", request->key,
-                            json_string(limit, ""));
+                            amount_text(limit, text));
     }
 }
 

@@ -108,7 +108,8 @@ static void every_wrong_type_is_one_cause_with_its_line(void **state)
         "10 spec.hostNetwork: Invalid value: \"true\": must be true or false, without quotes\n"
         "11 spec.priority: Invalid value: 3000000000: must be an integer of 32 bits\n"
         "12 spec.nodeSelector: Invalid value: [\"x\"]: must be a map\n"
-        "15 spec.containers[0].command: Invalid value: \"python\": must be a list\n"
+        "15 spec.containers[0].command: Invalid value: \"python\": must be a list, like [a, "
+        "b]\n"
         "16 spec.containers[0].args[0]: Invalid value: 1: must be a string: put it in quotes\n"
         "16 spec.containers[0].args[1]: Invalid value: true: must be a string: put it in quotes "
         "(YAML reads yes, no, on and off as true and false)\n"
@@ -116,7 +117,8 @@ static void every_wrong_type_is_one_cause_with_its_line(void **state)
         "like 500m, 2 or 4Gi\n"
         "18 spec.containers[0].resources.limits[x]: Invalid value: true: must be a quantity like "
         "500m, 2 or 4Gi\n"
-        "19 spec.containers[0].env: Invalid value: {\"a\":\"b\"}: must be a list\n");
+        "19 spec.containers[0].env: Invalid value: {\"a\":\"b\"}: must be a list: each item "
+        "begins with \"- \"\n");
     assert_string_equal(err.causes->type, "FieldValueTypeInvalid");
     assert_ptr_equal(strstr(err.text, "Pod \"p\" is invalid: [metadata.labels[a]: Invalid"),
                      err.text);
