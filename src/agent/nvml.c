@@ -11,7 +11,7 @@
 #define LIBRARY "libnvidia-ml.so.1"
 #define NVML_SUCCESS 0
 #define NVML_GPUS_LIMIT GPUS_PER_NODE_LIMIT
-#define P2P_NVLINK 2 /* of read, write, NVLink ... */
+#define P2P_NVLINK 2 /* in NVML's list: read, write, NVLink ... */
 #define P2P_OK 0
 
 struct memory_info {

@@ -45,7 +45,7 @@ static const struct program {
     {"scheduler", "--namespace, @NAMESPACE@, --health, ", "health", "2"},
     {"console", "--listen, ", "console", "1"},
 };
-#define WORKERS 2u /* the first of them */
+#define WORKERS 2u /* how many of them, from the first, are workers */
 
 /* --- the definitions --- */
 

@@ -556,7 +556,7 @@ static void removal_changed(void *arg, enum cache_event event, const struct json
     removal_check(arg);
 }
 
-/* The job is deleted all the same; a caller who may not see its pods cannot know when they are
+/* The job is deleted anyway; without the right to see its pods we cannot tell when they are
  * gone. */
 static void removal_trouble(void *arg, const struct err *err)
 {

@@ -245,8 +245,8 @@ void claim_places(struct decision *d, struct group *g)
     become_head(d, g);
 }
 
-/* It starts there as soon as it has its pods, however long the claims before it wait: those behind
- * get what is left beside it then. */
+/* The group starts on its claim as soon as its pods exist, even while claims ahead of it wait, so
+ * groups behind it only get what the claim leaves. */
 static void keep_from_others(const struct ledger *l, const struct group *g, bool with_ending)
 {
     for (size_t k = 0; k < g->claim_len; k++) {

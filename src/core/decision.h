@@ -33,7 +33,7 @@ struct decision {
     int64_t lent_until_ms;     /* the latest known time at which a claim is used */
     size_t position;           /* in line, of the last group waiting for its turn or for room */
     const struct group *first; /* the first group waiting for room */
-    bool unclaimed;            /* one in line finds no room to claim beside the claims before it */
+    bool unclaimed;            /* a waiting group found no room to claim beside earlier claims */
     const struct group *line[PLACES_TOLD];
     struct group *looked; /* groups considered, whose status may be written */
     unsigned preemptions; /* attempted */
@@ -55,7 +55,7 @@ void decision_tell_in_time(struct decision *d, struct group *g);
 /* preempt.c: picks victims so that the group fits, and claims their room for it. */
 bool preempt_for(struct decision *d, struct group *g, int64_t required);
 
-/* Of incomplete gangs that wait for each other one is stopped, and so is each that no node can
+/* Stops one of several incomplete gangs that wait for each other, and every gang that no node can
  * complete. */
 void preempt_stuck(struct decision *d);
 

@@ -227,8 +227,8 @@ static size_t alone(struct hunt *h, size_t from)
     return h->len;
 }
 
-/* Of the last rank needed, picks the fewest whole groups that differ only by age. All before them
- * are chosen; returns how many are then. */
+/* All victims of earlier ranks are needed. Of the last rank, whose groups differ only by age, picks
+ * the fewest whole groups; returns how many victims that makes. */
 static size_t fewest(struct hunt *h, size_t len)
 {
     size_t first = len - 1, end = len, set = len, one;

@@ -60,7 +60,7 @@ static void update_pause(struct forward *f)
 {
     bool blocked = false;
 
-    /* An incomplete pair waits for a stream that is still to be read. */
+    /* A pair without both streams must not pause reading: the other one is still to come. */
     for (const struct pair *p = f->pairs; p; p = p->next)
         blocked = blocked || ((p->fd >= 0 || p->dial) && p->input.len > 0);
     mux_pause(f->mux, blocked ? MUX_PAUSED : MUX_READING);

@@ -68,7 +68,7 @@ int image_name_complete(struct arena *a, const char *name, const char **ret, str
     if (n == 0 || n > NAME_LIMIT || strspn(name, allowed) != n ||
         !isalnum((unsigned char)name[0]) || strstr(name, "//") || (digest && !is_digest(digest)))
         return err_set(err, ERR_INVALID, "\"%s\" is not the name of an image", name);
-    if (digest) /* which outweighs a tag */
+    if (digest) /* takes precedence over a tag */
         *ret = arena_printf(a, "%.*s@%s", (int)repository, name, digest);
     else
         *ret = arena_printf(a, "%s%s", name, name[repository] ? "" : ":latest");

@@ -6,9 +6,9 @@
 
 #include "base/err.h"
 
-/* pid_fd holds the program, so that its pid can be checked to be still its own. */
+/* pid_fd refers to the program: it shows that pid was not reused. */
 int join_namespaces(int pid_fd, pid_t pid, struct err *err) must_check;
-/* The same by its pid and the kernel's start time of it. */
+/* The same for the program with this pid and start time, as the kernel counts it. */
 int join_program(pid_t pid, int64_t start_ticks, struct err *err) must_check;
 
 #endif

@@ -43,10 +43,10 @@
 /* In units of one run's logs: kept per job, and for all removed pods. */
 #define KEPT_GROUP_LOGS 4
 #define KEPT_TOTAL_LOGS 32
-/* And at most this many pods, however small. */
+/* The same in pods, whose logs may be small. */
 #define KEPT_GROUP_PODS 256
 #define KEPT_TOTAL_PODS 1024
-/* How often kept logs are trimmed at most. */
+/* Kept logs are trimmed at most this often. */
 #define KEPT_TRIM_MS 10000
 /* By then whatever a dead daemon was starting has entered its groups. */
 #define ABANDONED_MS 10000

@@ -201,7 +201,7 @@ static int source_failed(struct view *v, const struct container_mount *m, int rc
                    strerror(-rc));
 }
 
-/* Those of the daemon before its folder is hidden, those of the machine after. */
+/* Called twice: for the daemon's own folders before they are hidden, for the host's after. */
 static int open_sources(struct view *v, bool host_paths)
 {
     for (size_t i = 0; i < v->c->mounts_len; i++) {

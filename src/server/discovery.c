@@ -130,7 +130,7 @@ static void add_verbs(struct arena *a, struct json *object, const struct kind *k
 
 /* --- one document per version ---------------------------------------------------------- */
 
-/* Says which version it is stored in; as the real server makes it. */
+/* storageVersionHash identifies the stored version; computed as in Kubernetes. */
 static void add_version_hash(struct arena *a, struct json *r, const struct kind *k)
 {
     unsigned char digest[SHA256_BYTES];

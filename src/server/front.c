@@ -140,7 +140,7 @@ bool front_knows_token(struct server *s, struct arena *a, const char *given,
     return *ret != NULL;
 }
 
-/* A browser presents a certificate by itself, whoever's page makes it ask. */
+/* A browser presents a certificate by itself, whichever site's page makes the request. */
 static bool is_asked_by_a_page(const struct httpd_request *http)
 {
     const char *site = httpd_header(http, "Sec-Fetch-Site");

@@ -57,7 +57,7 @@ struct local {
     struct refusal refusals[REFUSALS_LIMIT]; /* of one turn of the loop */
     size_t refusals_len;
     struct api_stream *current; /* being processed: freed by the pump */
-    bool in_refusals;           /* the same for refusals */
+    bool in_refusals;           /* refusals are being delivered */
     bool freed;
     struct arena caller_arena;
     const struct caller *caller; /* of the requests */
@@ -210,7 +210,8 @@ static bool copy_call(struct api_stream *c, const struct api_call *call)
     return !arena_failed(&c->arena);
 }
 
-/* NULL when out of memory; when there is too little, the call already has its answer: status 0. */
+/* NULL: out of memory. If only the copy of the request failed, the call is already answered with
+ * status 0. */
 static struct api_stream *call_new(struct local *l, const struct api_call *call)
 {
     struct api_stream *c = calloc(1, sizeof(*c));
@@ -322,7 +323,7 @@ static void drop_all(struct local *l)
     }
 }
 
-/* Calls made here that are refused again are answered with the next wake-up. */
+/* A call made by one of these callbacks and refused in turn is answered at the next wake-up. */
 static void deliver_refusals(struct local *l)
 {
     size_t n = l->refusals_len;

@@ -162,7 +162,7 @@ static bool annotation_differs(const struct json *old, const struct json *next, 
                        json_at(next, "metadata", "annotations", name));
 }
 
-/* They name folders that the daemon then reads on behalf of others. */
+/* Both annotations name folders that the daemon reads for other users. */
 static int check_annotations(struct server_request *r, const struct json *old,
                              const struct json *next, struct err *err)
 {
@@ -540,8 +540,8 @@ static int admit_namespace(struct server_request *r, const struct json *old,
     return rc;
 }
 
-/* Adding a container to a pod is being in it; the new one gets no more than its pod, whoever adds
- * it: the pod's programs, which are the same user, could make it do anything. */
+/* Adding a container needs the right to enter the pod. It never gets more rights than the pod,
+ * whichever user adds it: the pod's programs run as the same user and could control it. */
 static int admit_late(struct server_request *r, const struct json *old, struct json *next,
                       bool dry_run, struct err *err)
 {

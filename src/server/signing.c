@@ -76,7 +76,7 @@ static int invalid(struct server_request *r, const struct json *object, const ch
     return err_errno(ERR_INVALID);
 }
 
-/* As the real server does: nobody becomes everything by an approval. */
+/* As in Kubernetes: an approval never makes a member of system:masters. */
 static int check_groups(struct server_request *r, const struct json *object,
                         const struct certificate_subject *subject, struct err *err)
 {

@@ -940,8 +940,8 @@ static int load_damaged(struct store *s, struct database_loading *l, const struc
     return rc;
 }
 
-/* Whether the whole row proves that the damaged one before it is history. That it says so is not
- * enough: the damaged revision may be another's, which was trimmed. */
+/* Whether the intact row proves that the damaged one was its previous state. Its own claim is not
+ * enough: the damaged revision may belong to another object whose history was trimmed. */
 static bool is_proof(const struct row *row, const struct damage *d)
 {
     struct row before = {.revision = d->revision,

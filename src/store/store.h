@@ -106,7 +106,7 @@ int store_watch_next(struct store_watch *w, struct store_event *ret) must_check;
 void store_watch_free(struct store_watch *w);
 
 /* To be called now and then, between two turns: changes that were there at the last call leave the
- * windows, and values nobody has asked for since are compressed. */
+ * windows, and values not read since are compressed. */
 void store_age(struct store *s);
 
 /* An object whose stored state was found corrupt on opening. It is neither read nor listed, in any
