@@ -11,7 +11,7 @@
 #   make promises   the ten of docs/reliability.md with their figures; make promise-6: one; LEVEL=full: at full length
 #   make test-cluster      against a real Kubernetes control plane, built from Go modules; LEVEL=ci: the part that CI runs
 #   make test-upstream     client-go, controller-runtime and Kubernetes' test/cmd scripts, from Go modules, against `muster up`
-#   make install    below $(DESTDIR)$(PREFIX), with man pages, completion and systemd units
+#   make install    below $(DESTDIR)$(prefix), with man pages, completion and systemd units
 #   make tarball deb wheel   packages into build/package: any Linux with glibc 2.34, Debian and Ubuntu, Python
 #   make test-install      the .deb on a bare Debian under systemd, as root
 #   make docs       the documents as a site in build/site     make reference   docs/reference anew from the kinds' tables
@@ -269,10 +269,11 @@ image:
 	@tools/image.sh $(B)/muster $(IMAGE)
 
 PREFIX ?= /usr/local
+prefix ?= $(PREFIX)
 PACKAGE = $(B)/package
 .PHONY: install tarball deb wheel packages
 install: $(B)/muster
-	@tools/package.sh install $(B)/muster "$(DESTDIR)" "$(PREFIX)"
+	@tools/package.sh install $(B)/muster "$(DESTDIR)" "$(prefix)"
 tarball: $(B)/muster
 	@mkdir -p $(PACKAGE) && tools/package.sh tarball $< $(PACKAGE)
 deb: $(B)/muster
@@ -322,6 +323,7 @@ bench:
 	@bench/queue_bench.py --binary $(B)/muster $(QUEUE_BENCH)
 	@bench/mpi_start.py --binary $(B)/muster
 	@bench/image_start.py --binary $(B)/muster
+	@bench/notebook_bench.py --binary $(B)/muster
 	@bench/board_bench.py --build $(B)
 	@bench/log_bench.py --binary $(B)/muster
 	@bench/jobs_bench.py --binary $(B)/muster --fill $(B)/bench/jobs_fill $(JOBS_BENCH)

@@ -96,6 +96,12 @@ class Packages(unittest.TestCase):
             self.assertIn("ExecStart=/usr/bin/muster up", unit.read_text())
         self.first_job(folder / "usr/bin", folder)
 
+    def test_make_install_knows_both_spellings_of_prefix(self):
+        for word in ("prefix", "PREFIX"):
+            folder = self.folder()
+            run("make", "-C", str(ROOT), f"B={BUILD}", "install", f"{word}=/opt/m", f"DESTDIR={folder}", env=self.environment)
+            self.assertEqual([path.name for path in (folder / "opt/m/bin").iterdir()], ["muster"])
+
     def test_every_command_has_a_manual_page_that_man_takes(self):
         folder = self.folder()
         run(str(ROOT / "tools/package.sh"), "install", str(BUILD / "muster"), str(folder), "/opt/muster")
