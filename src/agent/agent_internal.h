@@ -90,7 +90,7 @@ void pod_work_begin(struct pod_work *w);
 void pod_work_free(struct pod_work *w);
 
 /* agent.c */
-void agent_forget_pod(struct pod_work *w); /* frees it */
+void agent_forget_pod(struct pod_work *w);                                          /* frees it */
 struct pod_work *agent_find_work(const struct agent *a, const struct pod_run *run); /* or NULL */
 /* Whether to process it when a Service of its namespace appears or a run ends. */
 void agent_await(struct pod_work *w, bool awaits);

@@ -18,12 +18,14 @@ bool pod_is_in_image(const struct json *pod, bool by_default);
 /* Secrets to pull with. */
 void pod_images_add_refs(struct arena *a, const struct json *pod, struct pod_ref **list);
 
+struct pod_pull {
+    struct image_job *job;
+    bool told; /* its end is an event already */
+};
+
 /* Pulls of one pod; starts zeroed. */
 struct pod_images {
-    struct pod_pull {
-        struct image_job *job;
-        bool told; /* its end is an event already */
-    } *pulls;      /* room for POD_CONTAINERS_LIMIT; NULL: none yet */
+    struct pod_pull *pulls; /* room for POD_CONTAINERS_LIMIT; NULL: none yet */
     size_t len;
 };
 

@@ -101,9 +101,9 @@ static enum exit_code show_help(const struct command *c)
 
 /* Words of kubectl, docker and Slurm for what we call otherwise. */
 static const char *const other_words[][2] = {
-    {"apply", "run"},   {"create", "run"},    {"submit", "run"},   {"start", "run"},
-    {"get", "ps"},      {"list", "ps"},       {"status", "ps"},    {"jobs", "ps"},
-    {"delete", "rm"},   {"remove", "rm"},     {"kill", "stop"},    {"cancel", "stop"},
+    {"apply", "run"},   {"create", "run"},    {"submit", "run"},    {"start", "run"},
+    {"get", "ps"},      {"list", "ps"},       {"status", "ps"},     {"jobs", "ps"},
+    {"delete", "rm"},   {"remove", "rm"},     {"kill", "stop"},     {"cancel", "stop"},
     {"attach", "logs"}, {"suspend", "pause"}, {"restart", "rerun"}, {"dashboard", "console"},
 };
 

@@ -186,7 +186,7 @@ static void notes_to_json(struct arena *a, struct json *list, const struct pod_r
     }
 }
 
-/* A copy: the agent keeps records as long as their pods, and a parsed file is six times as large. */
+/* A copy: records live as long as their pods, and a parsed file is six times as large. */
 static const char *text_of(struct arena *a, const struct json *v, const char *key,
                            const char *otherwise)
 {
