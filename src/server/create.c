@@ -92,6 +92,8 @@ static int prepare(struct server_request *r, struct json **ret, struct json *man
     if (arena_failed(r->arena))
         return out_of_memory(err);
     rc = object_validate(k, object, NULL, err);
+    if (rc == 0)
+        room_ask_for_node(r, object);
     if (rc == 0 && k->warn)
         k->warn(object, request_warn, r);
     if (rc == 0 && !managed)

@@ -150,6 +150,9 @@ int room_check_new_group(struct server_request *r, const struct json *group,
                          struct err *err) must_check;
 int room_check_group(struct server_request *r, const struct json *old, const struct json *next,
                      struct err *err) must_check;
+/* Turns a new pod's nodeName into a request to the scheduler, unless its creator may bind pods:
+ * who names a node passes by the line, what it reserves, closed queues and their nodes. */
+void room_ask_for_node(struct server_request *r, struct json *pod);
 /* For a pod that gets a node, by a binding or at creation (old is NULL); notes its queue on it. */
 int room_check_pod(struct server_request *r, const struct json *old, struct json *next,
                    struct err *err) must_check;

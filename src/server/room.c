@@ -8,8 +8,12 @@
  * failed writes.
  */
 #include "core/admit.h"
+#include "core/app.h"
+#include "core/batch_job.h"
+#include "core/job.h"
 #include "server/caller.h"
 #include "server/internal.h"
+#include "server/rbac.h"
 
 #define PARSE_LIMIT_BYTES (OBJECT_LIMIT_BYTES * 16)
 
@@ -158,6 +162,38 @@ const struct group *room_find_group(struct server *s, const char *ns, const char
     struct ledger *l = open_ledger(s);
 
     return l ? ledger_find_group(l, ns, name, false) : NULL;
+}
+
+static bool may_bind(const struct server_request *r)
+{
+    const struct access what = {.verb = "create",
+                                .group = "",
+                                .resource = "pods",
+                                .subresource = "binding",
+                                .ns = r->route.ns,
+                                .name = ""};
+
+    return rbac_allows(r->server, r->arena, r->caller, &what);
+}
+
+/* Our controllers may bind pods; who wrote the template perhaps may not. */
+static bool is_from_template(const struct json *pod)
+{
+    const struct json *owner = object_controller(pod);
+    const struct kind *k = owner ? kind_of_object(owner) : NULL;
+
+    return k && (job_is_kind(k) || batch_is_kind(k) || app_is_kind(k));
+}
+
+void room_ask_for_node(struct server_request *r, struct json *pod)
+{
+    struct json *spec = r->route.kind == &kind_pod ? json_get_mut(pod, "spec") : NULL;
+
+    if (!*json_get_string(spec, "nodeName", "") || (!is_from_template(pod) && may_bind(r)))
+        return;
+    job_ask_for_node(r->arena, spec);
+    request_warn(r, "spec.nodeName: became a required node affinity, and the scheduler places the "
+                    "pod there in its turn: only who may create pods/binding assigns nodes");
 }
 
 /* From now on it counts there, whatever becomes of its PodGroup. */

@@ -196,13 +196,39 @@ class Admission(harness.WithDaemon):
                       'and queue "shaped-for-all" allows 2 (R003)', answer["message"])
         self.daemon.call("DELETE", pods + "/big", expect=(200,))
 
-    def test_who_makes_jobs_sees_the_queues(self):
+    def account(self, name, *roles):
+        """Headers of an account of namespace team with these ClusterRoles."""
         accounts, rbac = "/api/v1/namespaces/team/serviceaccounts", "/apis/rbac.authorization.k8s.io/v1/namespaces/team"
-        self.daemon.call("POST", accounts, {"metadata": {"name": "eve"}})
-        self.daemon.call("POST", f"{rbac}/rolebindings", {
-            "metadata": {"name": "eve"}, "roleRef": {"kind": "ClusterRole", "name": "edit"},
-            "subjects": [{"kind": "ServiceAccount", "name": "eve", "namespace": "team"}]})
-        eve = {"Authorization": "Bearer " + self.daemon.call("POST", f"{accounts}/eve/token", {})["status"]["token"]}
+        self.daemon.call("POST", accounts, {"metadata": {"name": name}})
+        for role in roles:
+            self.daemon.call("POST", f"{rbac}/rolebindings", {
+                "metadata": {"name": f"{name}-{role}"}, "roleRef": {"kind": "ClusterRole", "name": role},
+                "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "team"}]})
+        return {"Authorization": "Bearer " + self.daemon.call("POST", f"{accounts}/{name}/token", {})["status"]["token"]}
+
+    def test_who_may_bind_pods_may_name_a_node(self):
+        pods = harness.PODS.format(ns="team")
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {
+            "nodeName": "n", "containers": [{"name": "c", "image": "none", "command": ["true"]}]}}
+        self.daemon.call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", {
+            "metadata": {"name": "binder"}, "rules": [{"apiGroups": [""], "resources": ["pods/binding"], "verbs": ["create"]}]})
+        self.assertIn('there is no node "n"', self.daemon.call(
+            "POST", pods, pod, headers=self.account("places", "edit", "binder"), expect=(403,))["message"])
+        status, text, headers = self.daemon.exchange("POST", pods, pod, headers=self.account("asks", "edit"))
+        self.assertEqual(status, 201, text)
+        self.assertIn("spec.nodeName: became a required node affinity", " ".join(headers.get_all("Warning")))
+        spec = json.loads(text)["spec"]
+        self.assertNotIn("nodeName", spec)
+        self.assertEqual(spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"], {"nodeSelectorTerms": [
+            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}]})
+        self.daemon.call("DELETE", pods + "/p")
+        applied = self.daemon.call("PATCH", f"{pods}/p?fieldManager=me", pod, headers=self.account("applies", "edit"),
+                                   content_type="application/apply-patch+yaml")
+        self.assertNotIn("nodeName", json.dumps(applied))
+        self.daemon.call("DELETE", pods + "/p")
+
+    def test_who_makes_jobs_sees_the_queues(self):
+        eve = self.account("eve", "edit")
         status, text = self.daemon.request("GET", QUEUES, headers=eve)
         self.assertEqual(status, 200, text)
         self.assertIn("small", {one["metadata"]["name"] for one in json.loads(text)["items"]})

@@ -59,6 +59,49 @@ class Queues(DaemonTest):
             return (status and wanted(status)) or None
         return self.daemon.wait_for(QUEUES, reached, f"queue {name}")
 
+    def editor(self):
+        """Headers of an account with the ClusterRole edit."""
+        accounts, rbac = "/api/v1/namespaces/default/serviceaccounts", "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+        self.daemon.call("POST", accounts, {"metadata": {"name": "eve"}}, expect=(201, 409))
+        self.daemon.call("POST", f"{rbac}/rolebindings", {
+            "metadata": {"name": "eve"}, "roleRef": {"kind": "ClusterRole", "name": "edit"},
+            "subjects": [{"kind": "ServiceAccount", "name": "eve", "namespace": "default"}]}, expect=(201, 409))
+        return {"Authorization": "Bearer " + self.daemon.call("POST", f"{accounts}/eve/token", {})["status"]["token"]}
+
+    def test_who_names_a_node_waits_in_line(self):
+        """Only who may bind pods assigns a node; a template's nodeName is a wish, whoever wrote it."""
+        pods, jobs = harness.PODS.format(ns="default"), "/apis/batch/v1/namespaces/default/jobs"
+        node = next(iter(self.daemon.list(harness.NODES)))["metadata"]["name"]
+        spec = {"restartPolicy": "Never", "nodeName": node, "terminationGracePeriodSeconds": 0, "containers": [
+            {"name": "c", "image": "none", "command": ["sleep", "1000"], "resources": {"requests": {"cpu": "1"}}}]}
+        self.submit("first", "default", "1500m")
+        self.daemon.wait_running("first", 1)
+        self.submit("head", "default", "2")
+        self.wait_says("head", "waiting for resources")
+        status, text, headers = self.daemon.exchange("POST", pods, {"metadata": {"name": "jump"}, "spec": spec}, headers=self.editor())
+        self.assertEqual(status, 201, text)
+        self.assertIn("only who may create pods/binding assigns nodes", " ".join(headers.get_all("Warning")))
+        self.remove("first")
+        self.daemon.wait_running("head", 1)
+        self.daemon.wait_for(pods, lambda found: any(
+            'job "head" (queue default) holds 2 CPU' in c.get("message", "")
+            for c in found["jump"].get("status", {}).get("conditions", [])) or None, "what jump waits for")
+        self.remove("head")
+        self.daemon.wait_for(pods, lambda found: found["jump"]["spec"].get("nodeName") == node or None, "jump to be placed")
+        self.daemon.call("PATCH", f"{QUEUES}/default", {"spec": {"closed": True}}, content_type=MERGE)
+        try:
+            self.daemon.call("POST", pods, {"metadata": {"name": "late"}, "spec": spec}, headers=self.editor())
+            self.daemon.call("POST", jobs, {"metadata": {"name": "batch"}, "spec": {"template": {"spec": spec}}}, headers=self.editor())
+            self.daemon.wait_for(pods, lambda found: sum(any('queue "default" is closed' in c.get("message", "") for c in p["status"].get("conditions", []))
+                                                         for p in found.values()) == 2 or None, "both to wait")
+            self.daemon.call("POST", pods, {"metadata": {"name": "owners"}, "spec": spec})  # as in Kubernetes
+            self.daemon.wait_for(pods, lambda found: found["owners"]["status"].get("phase") == "Running" or None, "the owner's to run")
+        finally:
+            self.daemon.call("PATCH", f"{QUEUES}/default", {"spec": {"closed": False}}, content_type=MERGE)
+            self.daemon.request("DELETE", f"{jobs}/batch?propagationPolicy=Background")
+            for name in ("jump", "late", "owners"):
+                self.daemon.request("DELETE", f"{pods}/{name}?gracePeriodSeconds=0")
+
     def test_a_quota_keeps_jobs_waiting_and_is_changed(self):
         self.make_queue("small", quota={"requests": {"cpu": "1"}})
         self.submit("one", "small", "600m")
