@@ -22,6 +22,7 @@
 #include "core/pod_group.h"
 #include "core/pod_state.h"
 #include "core/replica_names.h"
+#include "core/schedule.h"
 
 #define COMPLETE "Complete"
 #define FAILED "Failed"
@@ -346,6 +347,22 @@ static void set_condition(const struct look *l, struct json *list, const char *t
     json_set_string(a, c, "message", message);
 }
 
+/* The PodGroup tells why its queue stopped it, perhaps later than spec.suspend does. */
+static void set_suspended(const struct look *l, struct json *list)
+{
+    const struct json *overdue = object_condition(l->snapshot->group, MAX_DURATION_EXCEEDED);
+    const struct json *old = json_find(list, "type", SUSPENDED);
+    const char *reason = overdue ? MAX_DURATION_EXCEEDED : "JobSuspended";
+
+    if (overdue && object_condition_is(l->job, SUSPENDED) &&
+        !json_string_is(json_get(old, "reason"), reason))
+        json_remove_item(list, old);
+    set_condition(l, list, SUSPENDED, true, reason,
+                  overdue ? arena_printf(l->arena, "Job suspended: %s",
+                                         json_get_string(overdue, "message", ""))
+                          : "Job suspended");
+}
+
 static void set_conditions(const struct look *l, struct json *status)
 {
     struct json *list = json_make_array(l->arena, status, "conditions");
@@ -355,7 +372,7 @@ static void set_conditions(const struct look *l, struct json *status)
     if (l->end_type)
         set_condition(l, list, l->end_type, true, l->end_reason, l->end_message);
     else if (l->suspended)
-        set_condition(l, list, SUSPENDED, true, "JobSuspended", "Job suspended");
+        set_suspended(l, list);
     else if (was_suspended)
         set_condition(l, list, SUSPENDED, false, "JobResumed", "Job resumed");
     if (l->final)

@@ -762,14 +762,14 @@ static void plan_queues(struct decision *d)
 
 /* --- maximum durations ------------------------------------------------------------------------ */
 
-static void plan_pause(struct decision *d, const struct group *g, const struct kind *k, bool is_app,
-                       bool first)
+static void plan_pause(struct decision *d, const struct group *g, const struct kind *k,
+                       bool suspends, bool first)
 {
     struct arena *a = d->arena;
     struct json *job = owner_of(d, g), *patch = json_new_object(a);
     struct json *spec = json_make_object(a, patch, "spec");
 
-    if (is_app)
+    if (suspends)
         json_set_bool(a, spec, "suspend", true);
     else
         json_set_bool(a, json_make_object(a, json_make_object(a, spec, "runMode"), "pause"),
@@ -778,15 +778,16 @@ static void plan_pause(struct decision *d, const struct group *g, const struct k
     if (first)
         plan_event(d->plan, k, job, "Warning", MAX_DURATION_EXCEEDED,
                    "Paused: %s; spec.%s: false lets it go on", overdue_words(d, g),
-                   is_app ? "suspend" : "runMode.pause.enabled");
+                   suspends ? "suspend" : "runMode.pause.enabled");
 }
 
-static const struct kind *owner_app(const struct group *g)
+/* Of the kinds whose pause is spec.suspend: apps and Kubernetes' Jobs. */
+static const struct kind *owner_that_suspends(const struct group *g)
 {
     for (size_t i = 0; app_kinds[i] && g->owner_kind; i++)
         if (strcmp(app_kinds[i]->job->kind->name, g->owner_kind) == 0)
             return app_kinds[i]->job->kind;
-    return NULL;
+    return g->of_job && strcmp(g->owner_kind, kind_job.name) == 0 ? &kind_job : NULL;
 }
 
 /* It stays overdue, and is decided again, until the watch shows it stopping; one event is enough,
@@ -794,18 +795,18 @@ static const struct kind *owner_app(const struct group *g)
  * no pause can stop, as they are not the job's or no longer, are deleted. */
 static void end_group(struct decision *d, struct group *g)
 {
-    const struct kind *k = owner_kind(g), *app = owner_app(g);
+    const struct kind *k = owner_kind(g), *other = owner_that_suspends(g);
     bool first = g->overdue_ms != group_since_ms(g), is_late;
 
     g->ended_ms = first ? d->now_ms : g->ended_ms;
     is_late = d->now_ms >= g->ended_ms + PAUSE_LIMIT_MS;
     g->overdue_ms = group_since_ms(g);
-    if ((k || app) && (first || g->wanted != 0))
-        plan_pause(d, g, k ? k : app, app, first);
+    if ((k || other) && (first || g->wanted != 0))
+        plan_pause(d, g, k ? k : other, other, first);
     if (!is_late)
         plan_wake_at(d->plan, g->ended_ms + PAUSE_LIMIT_MS);
     for (const struct member *m = g->first; m; m = m->next) {
-        bool is_left = !(k || app) || m->stray || is_late;
+        bool is_left = !(k || other) || m->stray || is_late;
         const struct json *pod = m->bound && !m->deleting && is_left ? pod_of(d, m) : NULL;
 
         if (!pod)

@@ -252,6 +252,26 @@ class Queues(DaemonTest):
         self.wait_group("long", lambda s: [c["type"] for c in s["conditions"]] == ["SufficientGroupMember", "GroupScheduled"])
         self.remove("long")
 
+    def test_a_gang_job_that_runs_too_long_is_suspended(self):
+        self.make_queue("short", maxDuration="2s")
+        jobs, why = "/apis/batch/v1/namespaces/default/jobs", 'it ran longer than maxDuration (2s) of queue "short"'
+        self.daemon.call("POST", jobs, {"metadata": {"name": "gang", "annotations": {"muster.dev/gang": "true"}}, "spec": {
+            "parallelism": 2, "completions": 2, "template": {"metadata": {"labels": {"scheduler.tensorstack.dev/queue": "short"}}, "spec": {
+                "restartPolicy": "Never", "containers": [{"name": "c", "image": "none", "command": ["sleep", "1000"]}]}}}})
+        try:
+            done = self.daemon.wait_for(jobs, lambda found: found["gang"].get("status", {}).get("terminating") == 0 and not found["gang"]["status"].get("active") and any(
+                c["reason"] == "MaxDurationExceeded" for c in found["gang"]["status"].get("conditions", [])) and found["gang"] or None, "its suspension")
+            self.assertTrue(done["spec"]["suspend"])
+            self.assertEqual([(c["type"], c["status"], c["message"]) for c in done["status"]["conditions"]], [("Suspended", "True", f"Job suspended: {why}")])
+            self.assertNotIn("failed", done["status"])
+            self.wait_event("gang", f"Paused: {why}; spec.suspend: false lets it go on")
+            self.wait_group("gang", lambda s: s["phase"] == "Paused" and s["message"] == why)
+            self.daemon.call("PATCH", f"{QUEUES}/short", {"spec": {"maxDuration": "1d"}}, content_type=MERGE)
+            self.daemon.call("PATCH", f"{jobs}/gang", {"spec": {"suspend": False}}, content_type=MERGE)
+            self.daemon.wait_for(jobs, lambda found: found["gang"]["status"].get("ready") == 2 or None, "it to go on")
+        finally:
+            self.daemon.call("DELETE", f"{jobs}/gang?propagationPolicy=Background")
+
     def by_hand(self, name, members=1, pods=1, command=("true",)):
         if members:
             self.daemon.call("POST", GROUPS.format(ns="default"), {"apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "PodGroup",

@@ -333,6 +333,19 @@ static void it_is_deleted_when_its_time_is_over(void **state)
     world_release(&w);
 }
 
+static struct json *overdue_group(struct world *w, const struct json *group)
+{
+    struct json *copy = world_edit(w, group), *c = json_new_object(&w->arena);
+
+    json_append(json_make_array(&w->arena, json_make_object(&w->arena, copy, "status"),
+                                "conditions"),
+                c);
+    json_set_string(&w->arena, c, "type", "MaxDurationExceeded");
+    json_set_string(&w->arena, c, "status", "True");
+    json_set_string(&w->arena, c, "message", "it ran too long");
+    return copy;
+}
+
 static void a_gang_has_a_group_before_its_pods(void **state)
 {
     const struct json *group;
@@ -355,6 +368,10 @@ static void a_gang_has_a_group_before_its_pods(void **state)
     group = world_now(&w, WORLD_GROUPS)->items[0];
     assert_int_equal(json_int(json_at(group, "spec", "members"), -1), 0);
     assert_int_equal(json_int(json_at(group, "spec", "minMember"), 0), 2);
+    assert_string_equal(reason(&w, "Suspended"), "JobSuspended");
+    world_change(&w, WORLD_GROUPS, group, overdue_group(&w, group)); /* seen later */
+    world_settle(&w);
+    assert_string_equal(reason(&w, "Suspended"), "MaxDurationExceeded");
     world_stop_deleted(&w);
     set_spec(&w, "{'suspend':false}");
     one_exits(&w, -1, 0);

@@ -3468,6 +3468,39 @@ static void who_runs_too_long_is_paused_and_told(void **state)
     cluster_release(&c);
 }
 
+/* Its pods are not deleted: it would create them again, and run on in the places that are kept. */
+static void a_gang_of_kubernetes_that_runs_too_long_is_suspended(void **state)
+{
+    const struct plan_step *step;
+    struct json *controller;
+    struct cluster c;
+    struct plan plan;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_queue(&c, "q", "'maxDuration':'1h'");
+    add_job(&c, "a", "q", 9, 2, 1, "");
+    controller = json_first_mut(json_get_mut(
+        json_get_mut(cluster_edit(&c, GROUPS, "a"), "metadata"), "ownerReferences"));
+    json_set_string(&c.arena, controller, "kind", "Job");
+    json_set_string(&c.arena, controller, "apiVersion", "batch/v1");
+    assert_int_equal(settle(&c), 2);
+    c.now_ms += 3600000 + TIMES_MS;
+    look(&c, &plan);
+    for (step = plan.first; step && step->op != PLAN_PATCH; step = step->next)
+        assert_int_not_equal(step->op, PLAN_DELETE);
+    assert_non_null(step);
+    assert_ptr_equal(step->kind, &kind_job);
+    assert_string_equal(step->name, "a");
+    assert_true(json_bool(json_at(step->object, "spec", "suspend"), false));
+    carry_out(&c);
+    assert_int_equal(c.pauses, 1);
+    assert_int_equal(c.deletes, 0);
+    cluster_release(&c);
+}
+
 /* The condition is written with the preemption, and stays until the job is paused. */
 static void who_is_preempted_at_the_end_of_its_time_is_told_why_it_is_paused(void **state)
 {
@@ -4982,6 +5015,7 @@ int main(void)
         cmocka_unit_test(quota_is_kept_for_the_first_in_its_queue),
         cmocka_unit_test(statuses_count),
         cmocka_unit_test(who_runs_too_long_is_paused_and_told),
+        cmocka_unit_test(a_gang_of_kubernetes_that_runs_too_long_is_suspended),
         cmocka_unit_test(who_is_preempted_at_the_end_of_its_time_is_told_why_it_is_paused),
         cmocka_unit_test(the_clock_of_a_group_goes_on_when_it_is_made_anew),
         cmocka_unit_test(a_group_that_starts_again_has_its_time_anew),
