@@ -107,6 +107,7 @@ struct standing {
     enum group_phase phase;
     struct json *preempted; /* conditions; NULL: not set */
     struct json *overdue;
+    const char *lacks; /* the pods that a raised minMember asks of what runs, or NULL */
 };
 
 static enum group_phase phase_of(const struct group *g)
@@ -190,6 +191,22 @@ static const char *overdue_words(struct decision *d, const struct group *g)
                         json_string(limit, ""), g->queue->name);
 }
 
+/* Largest number of members that held room at the same time. */
+static int64_t most_members(const struct group *g)
+{
+    int64_t kept = 0;
+
+    for (const struct member *m = g->first; m; m = m->next)
+        kept += is_kept(m);
+    return max_i64(g->most, kept);
+}
+
+/* Members that were lost or have ended are not missing: they were there. */
+static bool never_was_whole(const struct group *g)
+{
+    return most_members(g) < g->min_member && group_there(g) + g->unplaced < g->min_member;
+}
+
 /* "Preempted" is stated until it starts again, "ran too long" until it waits again; one that was
  * preempted at the end of its time is about to be paused. */
 static struct standing standing_of(struct decision *d, const struct group *g,
@@ -207,6 +224,8 @@ static struct standing standing_of(struct decision *d, const struct group *g,
                               overdue_words(d, g));
     else if (g->wanted == 0 || s.phase > GROUP_RUNNING || g->preempted)
         s.overdue = json_clone(d->arena, object_condition(object, MAX_DURATION_EXCEEDED));
+    if (g->exists && s.phase == GROUP_RUNNING && never_was_whole(g))
+        s.lacks = words_of_members(d, g);
     return s;
 }
 
@@ -231,13 +250,15 @@ static void set_conditions(struct decision *d, const struct group *g, const stru
                            const struct standing *s, struct json *status)
 {
     bool scheduled = s->phase == GROUP_RUNNING;
-    bool enough = scheduled || s->phase == GROUP_FINISHED ||
-                  (g->line_key && g->reason != WAIT_MEMBERS && g->due == 0);
+    bool enough = (scheduled && !s->lacks) || s->phase == GROUP_FINISHED ||
+                  (!scheduled && g->line_key && g->reason != WAIT_MEMBERS && g->due == 0);
     struct json *list = json_make_array(d->arena, status, "conditions"), *c;
 
     json_append(list, condition(d, object, "SufficientGroupMember", enough,
                                 enough ? "SufficientMemberPods" : "InsufficientMemberPods",
-                                enough ? "Enough pods are there" : g->words));
+                                enough     ? "Enough pods are there"
+                                : s->lacks ? s->lacks
+                                           : g->words));
     c = condition(d, object, "GroupScheduled", scheduled,
                   scheduled ? "PodGroupScheduled" : "GroupNotScheduled",
                   scheduled ? "Resources have been allocated to PodGroup" : g->words);
@@ -297,7 +318,7 @@ static const char *words_with_past(struct decision *d, struct group *g, const st
 static const char *reason_word(const struct group *g, const struct standing *s)
 {
     if (s->phase == GROUP_RUNNING)
-        return "";
+        return s->lacks ? wait_reason_name(WAIT_MEMBERS) : "";
     if (s->phase != GROUP_PENDING)
         return s->overdue ? json_get_string(s->overdue, "reason", "") : group_phases[s->phase];
     if (g->taker || (g->reason == WAIT_NONE && s->preempted))
@@ -414,12 +435,15 @@ static struct json *group_status(struct decision *d, struct group *g, const stru
         if (is_kept(m))
             resources_add(&held, &m->asks);
     if (s->phase == GROUP_RUNNING)
-        json_set_int(a, status, "mostMembers", max_i64(g->most, held.pods));
+        json_set_int(a, status, "mostMembers", most_members(g));
     json_set_string(a, status, "phase", group_phases[s->phase]);
     set_conditions(d, g, object, s, status);
     json_set(a, status, "allocated", resources_map(a, &held));
     json_set_string(a, status, "reason", reason_word(g, s));
-    json_set_string(a, status, "message", s->phase == GROUP_RUNNING ? "" : g->words);
+    json_set_string(a, status, "message",
+                    s->lacks                    ? s->lacks
+                    : s->phase == GROUP_RUNNING ? ""
+                                                : g->words);
     if (s->phase == GROUP_PENDING)
         json_set_string(a, status, "waitingSince", waiting_since(d, object));
     if (s->phase == GROUP_PENDING && place_told(g) > 0)

@@ -2157,11 +2157,18 @@ static void a_group_that_is_asked_to_grow_is_not_stopped(void **state)
         add_pod(&c, "g", arena_printf(&c.arena, "g-%d", i), 9, 3, "{'cpu':'1'}");
     assert_int_equal(settle(&c), 3);
     set_spec(&c, GROUPS, "g", "minMember", "5");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(reason_of(&c, "g"), "InsufficientMember");
+    assert_string_equal(message_of(&c, "g"), "waiting for pods: 3 of 5 are there");
+    assert_false(object_condition_is(cluster_get(&c, GROUPS, "g"), "SufficientGroupMember"));
     add_pod(&c, "g", "g-3", 9, 5, "{'cpu':'1'}");
     assert_int_equal(settle(&c), 1);
+    assert_string_equal(message_of(&c, "g"), "waiting for pods: 4 of 5 are there");
     add_pod(&c, "g", "g-4", 9, 5, "{'cpu':'1'}");
     assert_int_equal(settle(&c), 0);
     assert_int_equal(c.deletes, 0);
+    assert_string_equal(message_of(&c, "g"), "");
+    assert_true(object_condition_is(cluster_get(&c, GROUPS, "g"), "SufficientGroupMember"));
     assert_string_equal(told(&c, "g-4"),
                         "can never fit: asks 5 CPU, the quota of queue \"q\" is 4");
     add_job(&c, "other", "q", 8, 1, 1, "");
