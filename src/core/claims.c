@@ -26,9 +26,14 @@ bool group_claims(const struct ledger *l, const struct group *g)
     return g->claim_len > 0 && g->claimed_at == l->walks;
 }
 
+int64_t group_max_duration_ms(const struct group *g)
+{
+    return g->unlimited ? 0 : g->queue->max_duration_ms;
+}
+
 int64_t group_duration_ms(const struct group *g)
 {
-    int64_t limit = g->queue->max_duration_ms;
+    int64_t limit = group_max_duration_ms(g);
 
     if (g->deadline_ms && (!limit || g->deadline_ms < limit))
         return g->deadline_ms;

@@ -76,6 +76,8 @@ int64_t group_since_ms(const struct group *g);
 int64_t group_stop_ms(const struct group *g, int64_t length);
 /* The latest time a group can end, its grace period included; 0: unknown. */
 int64_t group_end_ms(const struct group *g);
+/* What its queue says of how long it may run; 0: nothing, or not to its pods. */
+int64_t group_max_duration_ms(const struct group *g);
 /* How long it may run before it is stopped; 0: unknown. */
 int64_t group_duration_ms(const struct group *g);
 

@@ -24,6 +24,7 @@
 #define FIRST_PAUSE_MS INT64_C(100)
 #define LONGEST_PAUSE_MS INT64_C(60000)
 #define LONGEST_SECONDS INT64_C(10000000000)
+#define SYSTEM_PRIORITY INT64_C(2000000000) /* of system-cluster-critical; users' are lower */
 
 /* We do not place pods of another scheduler or pods held by gates, but they count once placed. */
 static bool is_ours(const struct ledger *l, const struct json *pod)
@@ -963,6 +964,8 @@ static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
     m->finished = pod_is_finished(pod);
     m->phase = phase_of(pod);
     m->priority = json_get_int(spec, "priority", 0);
+    m->critical = m->priority >= SYSTEM_PRIORITY ||
+                  json_string_is(json_get(object_controller(pod), "kind"), "DaemonSet");
     m->yields = json_string_is(json_get(spec, "preemptionPolicy"), "Never");
     m->since_ms = object_time(json_get(pod, "status"), "startTime");
     m->grace_ms = seconds_ms(json_get_int(spec, "terminationGracePeriodSeconds", 0));
@@ -1118,11 +1121,14 @@ struct resources group_held_on(const struct group *g, const struct node_room *n)
 static void heed_job(struct group *g)
 {
     int64_t live = 0, gang = 0, least = INT64_MAX, most = g->says.deadline_ms;
+    bool any = false, critical = true;
     uint64_t owner = g->of_job ? hash_text(g->owner_uid) : 0;
 
     g->grace_ms = 0;
     for (struct member *m = g->first; m; m = m->next) {
         m->stray = m->has_pod && owner && m->owner != owner;
+        any = any || m->has_pod;
+        critical = critical && (m->critical || !m->has_pod);
         if (!member_is_live(m) || (m->stray && !m->bound))
             continue;
         g->grace_ms = max_i64(g->grace_ms, m->grace_ms);
@@ -1131,6 +1137,8 @@ static void heed_job(struct group *g)
         live += !m->deleting;
         gang = m->deleting ? gang : max_i64(gang, m->gang);
     }
+    if (any) /* otherwise its next pods will be as the last were */
+        g->unlimited = critical;
     if (!g->of_job)
         g->deadline_ms = g->says.deadline_ms;
     else

@@ -130,6 +130,7 @@ struct member {
     bool repels;   /* some others, from where it is */
     bool extended; /* asks for extended resources */
     bool yields;   /* its PriorityClass never preempts */
+    bool critical; /* part of the cluster: of a system class, or of a DaemonSet */
     struct member *next_repelling, **at_repelling;
     enum pod_phase phase;
     int64_t priority;     /* from its pod's class */
@@ -200,6 +201,7 @@ struct group {
     int64_t leaving;  /* part of bound: being deleted */
     int64_t due;      /* part of unplaced: members whose pods are still to be created */
     int64_t grace_ms; /* the longest of its pods */
+    bool unlimited;   /* its queue's maximum duration is not for its pods, which are critical */
     int64_t most;     /* the most members that had room together since it started */
     int64_t pods[POD_UNKNOWN + 1];
     struct resources held, held_ready; /* held_ready: on ready nodes */

@@ -156,7 +156,7 @@ static const struct json *queue_object(struct decision *d, const struct queue_en
  * job keeps itself; 0: never, or it is already stopping. */
 static int64_t stop_ms(const struct group *g)
 {
-    int64_t limit = g->of_job ? g->queue->max_duration_ms : group_duration_ms(g);
+    int64_t limit = g->of_job ? group_max_duration_ms(g) : group_duration_ms(g);
     bool stops = g->wanted == 0 && g->bound <= g->leaving;
 
     return g->holding > 0 && !g->lapsed && !stops ? group_stop_ms(g, limit) : 0;

@@ -4310,6 +4310,38 @@ static void begin_anew(struct cluster *c)
     c->ledger = cluster_ledger(c);
 }
 
+static void critical_pods_run_on_when_their_queues_time_is_over(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_queue(&c, "default", "'maxDuration':'1h'");
+    add_pod(&c, "", "critical", 9, 1, "{'cpu':'2'}");
+    set_spec(&c, PODS, "critical", "priority", "2000001000");
+    add_pod(&c, "", "plain", 8, 1, "{'cpu':'1'}");
+    add_job(&c, "job", "default", 7, 1, 1, "");
+    set_spec(&c, PODS, "job-0", "priority", "2000000000");
+    assert_int_equal(settle(&c), 3);
+    set_started(&c, "critical", c.now_ms);
+    set_started(&c, "plain", c.now_ms);
+    add_pod(&c, "", "waits", 1, 1, "{'cpu':'4'}");
+    settle(&c);
+    assert_null(strstr(told(&c, "waits"), "at the latest"));
+    c.now_ms += 3600000 + TIMES_MS;
+    carry_out(&c);
+    assert_int_equal(c.deletes, 1); /* the plain one */
+    assert_int_equal(c.pauses, 0);
+    cluster_remove(&c, PODS, "plain");
+    set_phase(&c, "job-0", "Failed"); /* nor before its successor is there */
+    settle(&c);
+    assert_int_equal(c.deletes, 1);
+    assert_int_equal(c.pauses, 0);
+    cluster_release(&c);
+}
+
 static void pods_that_no_pause_stops_are_deleted(void **state)
 {
     struct cluster c;
@@ -5023,6 +5055,7 @@ int main(void)
         cmocka_unit_test(statuses_count),
         cmocka_unit_test(who_runs_too_long_is_paused_and_told),
         cmocka_unit_test(a_gang_of_kubernetes_that_runs_too_long_is_suspended),
+        cmocka_unit_test(critical_pods_run_on_when_their_queues_time_is_over),
         cmocka_unit_test(who_is_preempted_at_the_end_of_its_time_is_told_why_it_is_paused),
         cmocka_unit_test(the_clock_of_a_group_goes_on_when_it_is_made_anew),
         cmocka_unit_test(a_group_that_starts_again_has_its_time_anew),
