@@ -1517,8 +1517,9 @@ int64_t ledger_refused(struct ledger *l, const char *key, int64_t now_ms)
     struct group *g = map_gets(&l->groups, key);
     int64_t pause_ms = 0;
 
-    if (!g)
+    if (!g || g->refused_at == l->walks)
         return 0;
+    g->refused_at = l->walks;
     put(l, &l->refused, g->key, g);
     if (g->refusals >= REFUSALS_FORGIVEN)
         pause_ms = min_i64(FIRST_PAUSE_MS << min_i64(g->refusals - REFUSALS_FORGIVEN, 30),

@@ -233,7 +233,8 @@ struct group {
                                      * itself */
     const struct group *evicted_by; /* the same, or the group that evicts one of its members */
     struct group *next_looked;
-    unsigned refusals;                  /* consecutive refusals of its plans */
+    unsigned refusals;                  /* consecutive plans that were refused */
+    uint64_t refused_at;                /* ledger.walks at the last of them */
     int64_t rests_until_ms;             /* after the last refusal */
     bool rests;                         /* backed off: nothing is planned for it */
     struct group *next_owed, **at_owed; /* in ledger.owed; NULL: not */
@@ -318,7 +319,8 @@ void ledger_undone(struct ledger *l);
 void ledger_done(struct ledger *l);
 
 /* It failed because of this group's part: the group is backed off, longer each time, so that it
- * does not hold up others. Returns for how long. */
+ * does not hold up others. Returns for how long; a plan counts once, however many of its writes
+ * were refused. */
 int64_t ledger_refused(struct ledger *l, const char *key, int64_t now_ms);
 
 /* --- for the scheduler --- */

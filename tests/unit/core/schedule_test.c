@@ -4049,6 +4049,30 @@ static void nodes_are_filled_or_spread_as_configured(void **state)
     cluster_release(&c);
 }
 
+/* Another scheduler was faster with the whole gang: every binding of it is refused. */
+static void a_plan_that_is_refused_counts_once(void **state)
+{
+    struct cluster c;
+    struct plan plan;
+    int64_t pause_ms;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 8, 64, 0);
+    add_pod(&c, "a", "a-0", 9, 2, "{'cpu':'1'}");
+    add_pod(&c, "a", "a-1", 9, 2, "{'cpu':'1'}");
+    for (int attempt = 0; attempt < 7; attempt++) {
+        look(&c, &plan);
+        pause_ms = ledger_refused(c.ledger, "ns/a", c.now_ms);
+        assert_int_equal(pause_ms, attempt < 5 ? 0 : 100 << (attempt - 5));
+        for (int i = 0; i < 9; i++)
+            assert_int_equal(ledger_refused(c.ledger, "ns/a", c.now_ms), 0);
+        ledger_undone(c.ledger);
+        c.now_ms += pause_ms;
+    }
+    cluster_release(&c);
+}
+
 static void without_memory_nothing_is_decided(void **state)
 {
     struct cluster c;
@@ -5143,6 +5167,7 @@ int main(void)
         cmocka_unit_test(conditions_of_others_are_kept),
         cmocka_unit_test(members_of_the_server_are_no_change),
         cmocka_unit_test(events_are_told_once),
+        cmocka_unit_test(a_plan_that_is_refused_counts_once),
         cmocka_unit_test(without_memory_nothing_is_decided),
         cmocka_unit_test(pods_that_no_pause_stops_are_deleted),
         cmocka_unit_test(a_bound_pod_counts_in_its_queue_until_it_ends),
