@@ -271,10 +271,10 @@ test("what it waits for, in Chinese", () => {
   );
   assert.equal(
     say(
-      'waiting for the quota of queue "q": needs 1 CPU; more than 20 are in line before it',
+      'waiting for the quota of queue "q": needs 1 CPU; 20 or more are in line before it',
       "zh",
     ),
-    "等待队列“q”的配额：需要 1 CPU；前面超过 20 个",
+    "等待队列“q”的配额：需要 1 CPU；前面至少有 20 个",
   );
   assert.equal(
     say(

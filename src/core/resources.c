@@ -134,7 +134,13 @@ static int64_t rounded_bytes(int64_t bytes)
     return bytes >= mi ? bytes / mi * mi : bytes;
 }
 
-const char *resource_number(struct arena *a, enum resource which, int64_t amount)
+/* What pods asked for may have been more: only such amounts are so round. */
+static bool is_cut(int64_t amount)
+{
+    return amount > 0 && amount % AMOUNT_MOST == 0;
+}
+
+static const char *exact_number(struct arena *a, enum resource which, int64_t amount)
 {
     char text[QUANTITY_TEXT_SIZE];
 
@@ -143,6 +149,13 @@ const char *resource_number(struct arena *a, enum resource which, int64_t amount
     if (which == RESOURCE_MEMORY)
         return arena_strdup(a, quantity_format_bytes(rounded_bytes(amount), text));
     return arena_printf(a, "%" PRId64, amount);
+}
+
+const char *resource_number(struct arena *a, enum resource which, int64_t amount)
+{
+    const char *text = exact_number(a, which, amount);
+
+    return is_cut(amount) ? arena_printf(a, "at least %s", text) : text;
 }
 
 const char *resource_text(struct arena *a, enum resource which, int64_t amount)

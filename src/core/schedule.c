@@ -354,6 +354,24 @@ static enum wait_reason try_quota(struct group *g, const struct resources *asks)
     return quota_holds(q, asks, &own) ? WAIT_TURN : WAIT_QUOTA;
 }
 
+/* Too little is free of something that nobody before it wants: their turn is not what it awaits. */
+static bool lacks_what_is_its_own(const struct decision *d, const struct group *g)
+{
+    const struct ledger *l = d->ledger;
+    struct resources asks = group_asks(g, needed(g));
+
+    for (enum resource r = 0; r < RESOURCE_COUNT && d->position < PLACES_TOLD; r++) {
+        bool wanted = !ledger_counts(l, r) ||
+                      asks.amount[r] <= l->total.amount[r] - l->used.amount[r];
+
+        for (size_t i = 0; i < d->position && !wanted; i++)
+            wanted = group_asks(d->line[i], max_i64(needed(d->line[i]), 1)).amount[r] > 0;
+        if (!wanted)
+            return true;
+    }
+    return false;
+}
+
 static enum wait_reason wait_for_room(struct decision *d, struct group *g)
 {
     int64_t count = needed(g);
@@ -365,7 +383,7 @@ static enum wait_reason wait_for_room(struct decision *d, struct group *g)
     g->clears = claims && !behind; /* when the pods have stopped the one before may claim that */
     if (!claims)
         claim_room(d, g, count);
-    return d->first && !g->clears ? WAIT_TURN : WAIT_RESOURCES;
+    return d->first && !g->clears && !lacks_what_is_its_own(d, g) ? WAIT_TURN : WAIT_RESOURCES;
 }
 
 /* What it would get now is kept for it until its pods are there. */

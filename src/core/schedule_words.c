@@ -1029,7 +1029,7 @@ static const char *quota(struct decision *d, const struct group *g)
                             place_in_line(d, g));
     if (g->position > PLACES_TOLD)
         return arena_printf(d->arena,
-                            "waiting for the quota of queue \"%s\": needs %s; more than %d are in "
+                            "waiting for the quota of queue \"%s\": needs %s; %d or more are in "
                             "line before it",
                             q->name, amount(d, &asks, r), PLACES_TOLD);
     who = quota_holders(d, g, r);
@@ -1361,7 +1361,7 @@ static const char *turn(struct decision *d, const struct group *g)
     enum resource r;
 
     if (g->position == 0 || g->position > PLACES_TOLD)
-        return arena_printf(d->arena, "waiting for its turn: more than %d are in line before it",
+        return arena_printf(d->arena, "waiting for its turn: %d or more are in line before it",
                             PLACES_TOLD);
     if ((d->ledger->repelling || is_constrained(g)) && is_kept_away(d->ledger, g))
         return kept_away(d, g);
@@ -1406,8 +1406,7 @@ const char *words_of_members(struct decision *d, const struct group *g)
 static const char *again(struct decision *d, const struct group *g)
 {
     const char *place = arena_printf(d->arena,
-                                     g->position > PLACES_TOLD ? "more than %zu are in line before "
-                                                                 "it"
+                                     g->position > PLACES_TOLD ? "%zu or more are in line before it"
                                                                : "number %zu in line",
                                      min_size(g->position, PLACES_TOLD));
 

@@ -26,6 +26,8 @@
 #define GPU_SHARE "nvidia.com/gpu.shared"
 #define POD_SPECS_LIMIT 64
 
+static const char *const container_lists[] = {"initContainers", "containers"};
+
 /* A pod spec in the object, and the number of such pods. */
 struct pods {
     const struct json *spec;
@@ -147,6 +149,7 @@ static void read_batch(struct wish *w)
     struct arena *a = w->request->arena;
     const struct field_path *at = member_path(a, NULL, "spec");
     const struct json *job = w->object, *spec;
+    int64_t count; /* that start together */
 
     if (w->request->route.kind == &kind_cron_job) {
         job = json_at(job, "spec", "jobTemplate");
@@ -157,7 +160,10 @@ static void read_batch(struct wish *w)
                            batch_job_is_gang(job) ? DEFAULT_QUEUE : NULL);
     w->queue_at = member_path(a, member_path(a, at, "template"), "metadata");
     w->queue_at = keep(a, PATH_KEY(member_path(a, w->queue_at, "labels"), LABEL_QUEUE));
-    add_members(w, json_at(spec, "template", "spec"), json_get_int(spec, "parallelism", 1), at);
+    count = json_get_int(spec, "parallelism", 1);
+    count = batch_job_is_gang(job) ? min_i64(count, json_get_int(spec, "completions", count)) : 1;
+    add_members(w, json_at(spec, "template", "spec"), count, at);
+    w->members_at = w->members[0].at;
 }
 
 /* Without a scheduler section its pod is treated like any other. */
@@ -166,6 +172,7 @@ static void read_notebook(struct wish *w)
     read_job(w);
     add_members(w, json_at(w->object, "spec", "template", "spec"), 1,
                 member_path(w->request->arena, NULL, "spec"));
+    w->members_at = w->members[w->members_len - 1].at;
 }
 
 static void read_pod(struct wish *w)
@@ -286,11 +293,13 @@ static int check_declared(struct wish *w, const char *resource)
 {
     if (strcmp(resource, "cpu") != 0 && strcmp(resource, "memory") != 0)
         return 0;
-    for (size_t i = 0; i < w->members_len; i++) {
-        const struct field_path *list = PATH_MEMBER(w->members[i].at, "containers");
+    for (size_t i = 0; i < w->members_len * ELEMS(container_lists); i++) {
+        const struct pods *m = &w->members[i / ELEMS(container_lists)];
+        const char *name = container_lists[i % ELEMS(container_lists)];
+        const struct field_path *list = PATH_MEMBER(m->at, name);
         size_t n = 0;
 
-        json_each (c, json_get(w->members[i].spec, "containers")) {
+        json_each (c, json_get(m->spec, name)) {
             const struct field_path *at = PATH_MEMBER(PATH_INDEX(list, n++), "resources");
 
             if (asks(c, resource) == 0)
@@ -328,13 +337,13 @@ static int check_quota(struct wish *w, const struct json *queue)
             if (strcmp(limit->key, "memory") == 0)
                 (void)quantity_format_bytes(sum / 1000, text);
             else
-                (void)quantity_format_milli(sum, text);
+                (void)quantity_format_milli(sum == INT64_MAX ? sum / 1000 * 1000 : sum, text);
             rc = refuse_at(
                 w, w->members_at, "(R002)",
                 arena_printf(w->request->arena,
-                             "it asks for %s %s, and the quota of queue \"%s\" is %s: it "
+                             "it asks for %s%s %s, and the quota of queue \"%s\" is %s: it "
                              "could never start",
-                             text, limit->key, w->queue,
+                             sum == INT64_MAX ? "more than " : "", text, limit->key, w->queue,
                              quantity_json_text(w->request->arena, limit)));
         }
     }
@@ -376,8 +385,6 @@ static int check_container(struct wish *w, const struct json *c, const struct fi
                      overhead ? quantity_json_text(a, overhead) : "", w->queue,
                      quantity_json_text(a, limit)));
 }
-
-static const char *const container_lists[] = {"initContainers", "containers"};
 
 static int check_shape(struct wish *w, const struct json *shape, const char *part)
 {

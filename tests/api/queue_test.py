@@ -135,7 +135,7 @@ class Admission(harness.WithDaemon):
                      "could never start", "(R002)")
         self.refused(queued("a", "small", requests={"cpu": "1", "memory": "9Gi"}), "it asks for 9Gi memory", "(R002)")
         self.refused(queued("a", "gpus", limits={"nvidia.com/gpu": 3}), "it asks for 3 nvidia.com/gpu", "(R002)")
-        self.refused(queued("a", "small", replicas=2, requests={**one, "cpu": "9E"}), "it asks for 9223372036854775807m cpu",
+        self.refused(queued("a", "small", replicas=2, requests={**one, "cpu": "9E"}), "it asks for more than 9223372036854775 cpu",
                      "(R002)")
         elastic = queued("elastic", "small", replicas=4, requests=one)
         elastic["spec"].update(elastic={"enabled": True, "minReplicas": 2, "maxReplicas": 8},
@@ -158,6 +158,22 @@ class Admission(harness.WithDaemon):
         self.refused(queued("a", "small", requests={"cpu": "1"}), "spec.replicaSpecs[0].template.spec.containers[0].resources.requests[memory]: ",
                      "every container must ask for more than 0 in resources.requests.memory", "(R002)")
         self.accepted(queued("by-limits", "small", limits={"cpu": "1", "memory": "1Gi"}))
+        first = queued("a", "small", requests={"cpu": "1", "memory": "1Gi"})
+        first["spec"]["replicaSpecs"][0]["template"]["spec"]["initContainers"] = [{"name": "first", "image": "none", "command": ["true"]}]
+        self.refused(first, "spec.replicaSpecs[0].template.spec.initContainers[0].resources.requests[cpu]: ", '"first" does not (R002)')
+
+    def test_jobs_of_kubernetes(self):
+        """A gang has to fit as a whole, other Jobs a pod at a time."""
+        jobs = "/apis/batch/v1/namespaces/default/jobs"
+        made = {"metadata": {"name": "b"}, "spec": {"parallelism": 3, "completions": 3, "template": {
+            "metadata": {"labels": {LABEL: "small"}}, "spec": {"restartPolicy": "Never", "containers": [
+                {"name": "c", "image": "none", "command": ["true"], "resources": {"requests": {"cpu": "2", "memory": "1Gi"}}}]}}}}
+        self.daemon.call("POST", f"{jobs}?dryRun=All", made)
+        made["metadata"]["annotations"] = {"muster.dev/gang": "true"}
+        self.assertIn('jobs.batch "b" is forbidden: spec.template.spec: it asks for 6 cpu, and the quota of queue "small" is 4',
+                      self.daemon.call("POST", jobs, made, expect=(403,))["message"])
+        made["spec"]["completions"] = 2
+        self.daemon.call("POST", f"{jobs}?dryRun=All", made)
 
     def test_shapes(self):
         self.accepted(queued("modest", "shaped", requests={"cpu": "2"}, limits={"memory": "1Gi"}))

@@ -170,6 +170,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "Job was active longer than specified deadline": "运行时间超过了 activeDeadlineSeconds",
   "Reached expected number of succeeded pods": "成功的 Pod 已达到所需数量",
   "Job suspended": "Job 已暂停",
+  "Job suspended: {}": "Job 已暂停：{1+}",
   "Job resumed": "Job 已恢复",
   "Job completed": "Job 已完成",
   "Deleted pod: {}": "已删除 Pod：{1}",
@@ -257,8 +258,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'waiting for the quota of queue "{}": needs {}, {} of {} is in use{}':
     "等待队列“{1}”的配额：需要 {2}，共 {4}，已用 {3}{5+}",
   'waiting for the quota of queue "{}"{}': "等待队列“{1}”的配额{2+}",
-  'waiting for the quota of queue "{}": needs {}; more than {} are in line before it':
-    "等待队列“{1}”的配额：需要 {2}；前面超过 {3} 个",
+  'waiting for the quota of queue "{}": needs {}; {} or more are in line before it':
+    "等待队列“{1}”的配额：需要 {2}；前面至少有 {3} 个",
   ", {} of it for pods that are not there": "，其中 {1} 留给尚不存在的 Pod",
   '; {} is free when {} "{}" has ended, at {} at the latest':
     "；{2}“{3}”结束后有 {1} 空闲，最迟在 {4}",
@@ -290,7 +291,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "waiting for resources: where there is room for a pod of it other pods hold the {} it asks for{}":
     "等待资源：在有空位的节点上，它请求的 {1} 被其它 Pod 占用{2+}",
   "request for {}": "对 {1} 的请求",
-  "waiting for its turn: more than {} are in line before it": "排队等待：前面超过 {1} 个",
+  "at least {}": "至少 {1}",
+  "waiting for its turn: {} or more are in line before it": "排队等待：前面至少有 {1} 个",
   'waiting for its turn: number {} in line behind {} "{}"': "排队等待：第 {1} 位，前面是“{3}”",
   "waiting for its turn: number {} in line, needs {}, {} of {} is free{}":
     "排队等待：第 {1} 位；需要 {2}，共 {4}，空闲 {3}{5+}",
@@ -306,7 +308,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "waiting for node {}, which is not ready": "等待节点 {1} 就绪",
   "waiting for nodes that are not ready: {} and {} more": "等待节点就绪：{1}、另外 {2} 个节点",
   "waiting for {} of its own pods to stop": "等待自己的 {1} 个 Pod 停止",
-  "more than {} are in line before it": "前面超过 {1} 个",
+  "{} or more are in line before it": "前面至少有 {1} 个",
   "number {} in line": "第 {1} 位",
   "waiting again: {}; {} of its own pods {} still stopping":
     "重新排队：{1+}；自己的 {2} 个 Pod 仍在停止",

@@ -84,6 +84,9 @@ static void first_come_first_served(void **state)
                                               "--cpus or --overcommit"));
     assert_string_equal(told(&c, "huge2"), "can never fit: asks 17 CPU, the node has 4" MORE_HELPS(
                                                "--cpus or --overcommit"));
+    add_pod(&c, "cut", "cut", 1, 1, "{'cpu':'9E'}"); /* more than is counted */
+    settle(&c);
+    assert_non_null(strstr(told(&c, "cut"), "asks at least 1000000000000 CPU, the node has 4"));
     assert_string_equal(told(&c, "big"), "waiting for resources: needs 3 CPU, 2 of 4 CPU is free; "
                                          "job \"first\" (queue default) holds 2 CPU");
     assert_string_equal(told(&c, "small"),
@@ -233,9 +236,9 @@ static void who_is_overtaken_by_many_is_told_so(void **state)
     assert_int_equal(place_of(c, "first"), PLACES_TOLD + 1);
     assert_int_equal(place_of(c, "top-crowd-0"), 1);
     assert_string_equal(told(c, "first-0"),
-                        "waiting for its turn: more than 20 are in line before it");
+                        "waiting for its turn: 20 or more are in line before it");
     assert_string_equal(told(c, "next-0"),
-                        "waiting for its turn: more than 20 are in line before it");
+                        "waiting for its turn: 20 or more are in line before it");
     assert_string_equal(reason_of(c, "over"), "WaitingForTurn");
     cluster_release(c);
     free(c);
@@ -1010,8 +1013,12 @@ static void who_is_before_asks_for_the_same(void **state)
     add_pod(&c, "gc", "gc", 7, 1, "{'nvidia.com/gpu':3}");
     assert_int_equal(settle(&c), 0);
     assert_string_equal(told(&c, "gc"),
-                        "waiting for its turn: number 2 in line, needs 3 GPU, 2 of 4 GPU is free; "
-                        "job \"ga\" (queue default) holds 2 GPU");
+                        "waiting for resources: needs 3 GPU, 2 of 4 GPU is free; job \"ga\" (queue "
+                        "default) holds 2 GPU; number 2 in line");
+    assert_string_equal(reason_of(&c, "gc"), "InsufficientResources");
+    add_pod(&c, "gd", "gd", 6, 1, "{'nvidia.com/gpu':3}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(reason_of(&c, "gd"), "WaitingForTurn");
     cluster_release(&c);
 }
 
@@ -3089,7 +3096,7 @@ static void who_is_far_behind_for_quota_is_told_no_numbers(void **state)
                         "job \"j0\" holds 1 CPU; number 20 in line");
     assert_string_equal(
         message_of(&c, "j21"),
-        "waiting for the quota of queue \"q\": needs 1 CPU; more than 20 are in line "
+        "waiting for the quota of queue \"q\": needs 1 CPU; 20 or more are in line "
         "before it");
     cluster_release(&c);
 }
