@@ -24,6 +24,7 @@
 #define FIRST_PAUSE_MS INT64_C(100)
 #define LONGEST_PAUSE_MS INT64_C(60000)
 #define LONGEST_SECONDS INT64_C(10000000000)
+#define SOON_SECONDS 60
 #define SYSTEM_PRIORITY INT64_C(2000000000) /* of system-cluster-critical; users' are lower */
 
 /* We do not place pods of another scheduler or pods held by gates, but they count once placed. */
@@ -951,7 +952,7 @@ static int64_t noted(const struct json *pod, const char *annotation)
 
 static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
 {
-    const struct json *spec = json_get(pod, "spec");
+    const struct json *spec = json_get(pod, "spec"), *meta = json_get(pod, "metadata");
     const char *node = json_get_string(spec, "nodeName", ""), *role, *gpus, *queue;
 
     m->asks = pod_requests(spec);
@@ -961,6 +962,9 @@ static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
     m->has_pod = true;
     m->ours = is_ours(l, pod);
     m->deleting = object_is_deleting(pod);
+    m->gone_ms = json_get_int(meta, "deletionGracePeriodSeconds", 0) > SOON_SECONDS
+                     ? object_time(meta, "deletionTimestamp")
+                     : 0;
     m->finished = pod_is_finished(pod);
     m->phase = phase_of(pod);
     m->priority = json_get_int(spec, "priority", 0);

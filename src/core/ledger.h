@@ -136,6 +136,7 @@ struct member {
     int64_t priority;     /* from its pod's class */
     int64_t since_ms;     /* when its pod started; 0: not yet */
     int64_t grace_ms;     /* its pod has to stop */
+    int64_t gone_ms;      /* when its deleted pod is gone at the latest; 0: soon, or not deleted */
     uint64_t owner;       /* hash of its controller's uid; 0: none */
     bool stray;           /* its group is a job's, and it is not */
     int64_t gang;         /* noted by its job: how many start together; 0: not noted */

@@ -1092,11 +1092,20 @@ static bool is_stopping(const struct member *m)
     return m->ending || m->evicted || m->group->taker;
 }
 
+static const char *gone_by(struct decision *d, int64_t at_ms)
+{
+    char text[TIME_TEXT_SIZE];
+
+    return at_ms ? arena_printf(d->arena, ", until %s at the latest", time_format(at_ms, text))
+                 : "";
+}
+
 /* Which ending pods make room for it; NULL: none. */
 static const char *stopping(struct decision *d, const struct group *g)
 {
     const struct group *first = NULL;
-    int64_t of_first = 0, others = 0;
+    int64_t of_first = 0, others = 0, gone_ms = 0;
+    bool all_asked = true;
 
     for (size_t i = 0; i < g->claim_len; i++) {
         if (!g->claim[i].is_short)
@@ -1106,6 +1115,8 @@ static const char *stopping(struct decision *d, const struct group *g)
                 continue;
             first = first && strcmp(first->key, m->group->key) < 0 ? first : m->group;
             others++;
+            all_asked = all_asked && m->deleting;
+            gone_ms = max_i64(gone_ms, m->gone_ms);
         }
     }
     for (const struct member *m = first ? first->first : NULL; m; m = m->next)
@@ -1114,10 +1125,10 @@ static const char *stopping(struct decision *d, const struct group *g)
     others -= of_first;
     if (!first)
         return NULL;
-    return arena_printf(d->arena, "waiting for %" PRId64 " pod%s of %s \"%s\"%s to stop%s",
+    return arena_printf(d->arena, "waiting for %" PRId64 " pod%s of %s \"%s\"%s to stop%s%s",
                         of_first, of_first == 1 ? "" : "s", first->word, first->owner,
                         others ? arena_printf(d->arena, " and %" PRId64 " of others", others) : "",
-                        place_in_line(d, g));
+                        gone_by(d, all_asked ? gone_ms : 0), place_in_line(d, g));
 }
 
 static int64_t free_of(const struct resources *total, const struct resources *used, enum resource r)

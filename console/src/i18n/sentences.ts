@@ -264,6 +264,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   '; {} is free when {} "{}" has ended, at {} at the latest':
     "；{2}“{3}”结束后有 {1} 空闲，最迟在 {4}",
   " until {} at the latest": "，最迟到 {1}",
+  ", until {} at the latest": "，最迟到 {1}",
   "; it holds {} itself": "；它自己占用 {1+}",
   '; {} "{}"{} holds {}': "；“{2}”{3+}占用 {4+}",
   " (queue {})": "（队列 {1}）",

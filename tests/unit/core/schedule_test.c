@@ -1612,6 +1612,12 @@ static void room_that_is_made_for_a_group_is_its_own(void **state)
     cluster_remove(&c, PODS, "victim-0");
     assert_int_equal(settle(&c), 0);
     assert_string_equal(told(&c, "taker-0"), "waiting for 1 pod of job \"victim\" to stop");
+    json_set_int(&c.arena, json_get_mut(cluster_edit(&c, PODS, "victim-1"), "metadata"),
+                 "deletionGracePeriodSeconds", 100000);
+    c.now_ms += 1000;
+    settle(&c);
+    assert_string_equal(told(&c, "taker-0"), "waiting for 1 pod of job \"victim\" to stop, until "
+                                             "2026-01-01T01:00:00Z at the latest");
     ledger_free(c.ledger); /* the next scheduler reads it in the status */
     c.ledger = cluster_ledger(&c);
     cluster_remove(&c, PODS, "victim-1");
