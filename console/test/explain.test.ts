@@ -270,10 +270,7 @@ test("what it waits for, in Chinese", () => {
     "等待队列“q”的配额：需要 1 CPU，已用 6 CPU，超过其上限 5；它自己占用 1 CPU；“a”占用 5 CPU",
   );
   assert.equal(
-    say(
-      'waiting for the quota of queue "q": needs 1 CPU; 20 or more are in line before it',
-      "zh",
-    ),
+    say('waiting for the quota of queue "q": needs 1 CPU; 20 or more are in line before it', "zh"),
     "等待队列“q”的配额：需要 1 CPU；前面至少有 20 个",
   );
   assert.equal(
