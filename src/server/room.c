@@ -9,7 +9,6 @@
  */
 #include "core/admit.h"
 #include "core/app.h"
-#include "core/batch_job.h"
 #include "core/job.h"
 #include "server/caller.h"
 #include "server/internal.h"
