@@ -950,6 +950,12 @@ static int64_t noted(const struct json *pod, const char *annotation)
     return text ? max_i64(strtoll(text, NULL, 10), 0) : 0;
 }
 
+/* Elsewhere a user could name a system class or a DaemonSet to escape the queue's limits. */
+static bool is_system_namespace(const char *ns)
+{
+    return strcmp(ns, LEADER_NAMESPACE) == 0 || strcmp(ns, QUEUE_NAMESPACE) == 0;
+}
+
 static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
 {
     const struct json *spec = json_get(pod, "spec"), *meta = json_get(pod, "metadata");
@@ -968,8 +974,9 @@ static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
     m->finished = pod_is_finished(pod);
     m->phase = phase_of(pod);
     m->priority = json_get_int(spec, "priority", 0);
-    m->critical = m->priority >= SYSTEM_PRIORITY ||
-                  json_string_is(json_get(object_controller(pod), "kind"), "DaemonSet");
+    m->critical = is_system_namespace(object_namespace(pod)) &&
+                  (m->priority >= SYSTEM_PRIORITY ||
+                   json_string_is(json_get(object_controller(pod), "kind"), "DaemonSet"));
     m->yields = json_string_is(json_get(spec, "preemptionPolicy"), "Never");
     m->since_ms = object_time(json_get(pod, "status"), "startTime");
     m->grace_ms = seconds_ms(json_get_int(spec, "terminationGracePeriodSeconds", 0));
