@@ -442,9 +442,8 @@ static int sub_path_of(const struct preparation *p, const struct json *m,
     if (*expression)
         text = expand_vars(p->arena, expression, env_lookup, &l);
     if (l.missing)
-        return err_set(err, ERR_INVALID,
-                       "subPathExpr \"%s\": the container has no variable \"%s\"", expression,
-                       l.missing);
+        return err_set(err, ERR_INVALID, "subPathExpr \"%s\": the container has no variable \"%s\"",
+                       expression, l.missing);
     *ret = text && *text ? text : NULL;
     if (!*ret || volume_path_is_safe(*ret))
         return 0;

@@ -287,9 +287,9 @@ static bool waiting_in(const struct json *statuses, const char **ret_reason,
         const char *reason = json_get_string(waiting, "reason", "");
 
         /* These two are normal, unless there is more to say, such as how far a pull is. */
-        if (!reason[0] || (!*json_get_string(waiting, "message", "") &&
-                           (strcmp(reason, "ContainerCreating") == 0 ||
-                            strcmp(reason, "PodInitializing") == 0)))
+        if (!reason[0] ||
+            (!*json_get_string(waiting, "message", "") &&
+             (strcmp(reason, "ContainerCreating") == 0 || strcmp(reason, "PodInitializing") == 0)))
             continue;
         *ret_reason = reason;
         *ret_message = json_get_string(waiting, "message", reason);

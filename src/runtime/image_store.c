@@ -234,7 +234,7 @@ struct pulling {
     const char *tmp, *out; /* the layout, and the image unpacked from it */
     const char *digest;
     const struct json *layers; /* of the registry's manifest; NULL: not known */
-    struct json *image; /* image.json */
+    struct json *image;        /* image.json */
     struct err *err;
 };
 

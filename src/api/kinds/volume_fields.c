@@ -94,11 +94,10 @@ static const struct field claim_template_fields[] = {
           .flags = FIELD_REQUIRED | FIELD_NO_DEFAULTS),
     {0}};
 
-static const struct field ephemeral_fields[] = {F_OBJ("volumeClaimTemplate", claim_template_fields,
-                                                      "The claim created for the pod.", P(1),
-                                                      CORE_TYPE("PersistentVolumeClaimTemplate"),
-                                                      .flags = FIELD_REQUIRED),
-                                                {0}};
+static const struct field ephemeral_fields[] = {
+    F_OBJ("volumeClaimTemplate", claim_template_fields, "The claim created for the pod.", P(1),
+          CORE_TYPE("PersistentVolumeClaimTemplate"), .flags = FIELD_REQUIRED),
+    {0}};
 
 /* --- projected ------------------------------------------------------------------------------ */
 

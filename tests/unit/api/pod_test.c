@@ -137,7 +137,8 @@ static void pod_rules(void **state)
          "1 spec.containers[0].readinessProbe.tcpSocket: Forbidden: may not specify more than 1 "
          "handler type\n"},
         {C("readinessProbe: {exec: {command: [a]}, terminationGracePeriodSeconds: 5}"),
-         "1 spec.containers[0].readinessProbe.terminationGracePeriodSeconds: Invalid value: 5: must "
+         "1 spec.containers[0].readinessProbe.terminationGracePeriodSeconds: Invalid value: 5: "
+         "must "
          "not be set for readinessProbes\n"},
         {C("livenessProbe: {httpGet: {port: 0}, successThreshold: 2}"),
          "1 spec.containers[0].livenessProbe.httpGet.port: Invalid value: 0: must be between 1 and "

@@ -337,9 +337,8 @@ static struct json *overdue_group(struct world *w, const struct json *group)
 {
     struct json *copy = world_edit(w, group), *c = json_new_object(&w->arena);
 
-    json_append(json_make_array(&w->arena, json_make_object(&w->arena, copy, "status"),
-                                "conditions"),
-                c);
+    json_append(
+        json_make_array(&w->arena, json_make_object(&w->arena, copy, "status"), "conditions"), c);
     json_set_string(&w->arena, c, "type", "MaxDurationExceeded");
     json_set_string(&w->arena, c, "status", "True");
     json_set_string(&w->arena, c, "message", "it ran too long");

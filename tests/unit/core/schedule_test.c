@@ -3100,10 +3100,9 @@ static void who_is_far_behind_for_quota_is_told_no_numbers(void **state)
     assert_string_equal(message_of(&c, "j20"),
                         "waiting for the quota of queue \"q\": needs 1 CPU, 1 of 1 CPU is in use; "
                         "job \"j0\" holds 1 CPU; number 20 in line");
-    assert_string_equal(
-        message_of(&c, "j21"),
-        "waiting for the quota of queue \"q\": needs 1 CPU; 20 or more are in line "
-        "before it");
+    assert_string_equal(message_of(&c, "j21"),
+                        "waiting for the quota of queue \"q\": needs 1 CPU; 20 or more are in line "
+                        "before it");
     cluster_release(&c);
 }
 
@@ -3502,8 +3501,8 @@ static void a_gang_of_kubernetes_that_runs_too_long_is_suspended(void **state)
     add_node(&c, "n", 4, 64, 0);
     add_queue(&c, "q", "'maxDuration':'1h'");
     add_job(&c, "a", "q", 9, 2, 1, "");
-    controller = json_first_mut(json_get_mut(
-        json_get_mut(cluster_edit(&c, GROUPS, "a"), "metadata"), "ownerReferences"));
+    controller = json_first_mut(
+        json_get_mut(json_get_mut(cluster_edit(&c, GROUPS, "a"), "metadata"), "ownerReferences"));
     json_set_string(&c.arena, controller, "kind", "Job");
     json_set_string(&c.arena, controller, "apiVersion", "batch/v1");
     assert_int_equal(settle(&c), 2);
