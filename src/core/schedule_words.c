@@ -111,14 +111,13 @@ static bool largest_node(struct ledger *l, const struct member *m, struct resour
     return any;
 }
 
-/* The next waiting member after m (NULL: the first) that nodes treat unlike it. */
-static const struct member *next_shape(const struct group *g, const struct member *m)
+/* The next waiting member after `last` (NULL: the first) that nodes treat unlike it. */
+static const struct member *next_shape(const struct group *g, const struct member *last)
 {
-    const struct member *last = m;
+    const struct member *m = last ? last->next : g->first;
 
-    for (m = m ? m->next : g->first; m; m = m->next)
-        if (member_is_unplaced(m) && (!last || m->shape != last->shape))
-            break;
+    while (m && (!member_is_unplaced(m) || (last && m->shape == last->shape)))
+        m = m->next;
     return m;
 }
 
