@@ -42,6 +42,10 @@ test("samples are appended and added up", () => {
   assert.deepEqual(both.columns["cpu"]!.values, [1, 2, 3]);
   const sums = total([samples([0, 2000], [1, null]), samples([100], [2])], "cpu", 2000);
   assert.deepEqual([...sums], [[0, 3]]);
+  const due = total([samples([0, 2000], [1, 2]), samples([100], [4])], "cpu", 2000);
+  assert.deepEqual([...due.values()], [5, 6], "one whose sample is only due has not gone");
+  const gone = total([samples([0, 2000, 4000, 6000], [1, 1, 1, 1]), samples([0], [4])], "cpu", 2000); // prettier-ignore
+  assert.deepEqual([...gone.values()], [5, 1, 1, 1], "and one that is gone has");
   assert.deepEqual(aligned([new Map([[0, 1]]), new Map([[2000, 5]])]), {
     x: [0, 2],
     values: [

@@ -58,30 +58,43 @@ function lasts(time: number[], i: number): boolean {
   return gap <= (i === 0 ? Math.max(COARSEST_MS, interval) : HOLE * interval);
 }
 
-/** The sum of a column over replicas, on steps of so many ms. Where samples are sparser than the
- * steps, each lasts until the next; a step nobody measured is not there. */
+/** The mean of a column in each step. Where samples are sparser than the steps, each lasts until the
+ * next. */
+function steps(one: Samples, column: string, stepMs: number): Map<number, number> {
+  const values = one.columns[column]?.values;
+  const stepOf = (time: number): number => Math.floor(time / stepMs) * stepMs;
+  const slots = new Map<number, { sum: number; n: number }>();
+  one.time.forEach((time, i) => {
+    const value = values?.[i];
+    if (value === null || value === undefined) return;
+    const slot = slots.get(stepOf(time)) ?? { sum: 0, n: 0 };
+    slot.sum += value;
+    slot.n++;
+    slots.set(stepOf(time), slot);
+  });
+  const means = new Map([...slots].map(([at, slot]) => [at, slot.sum / slot.n]));
+  one.time.forEach((time, i) => {
+    const mean = means.get(stepOf(time));
+    const next = stepOf(one.time[i + 1] ?? 0);
+    let at = stepOf(time) + stepMs;
+    if (mean !== undefined && at < next && typeof values?.[i] === "number" && lasts(one.time, i))
+      for (; at < next; at += stepMs) means.set(at, mean);
+  });
+  return means;
+}
+
+/** The sum of a column over replicas, on steps of so many ms; a step nobody measured is not there. A
+ * replica whose next sample is only due is where it was: without it the sum would fall at its end. */
 export function total(all: Samples[], column: string, stepMs: number): Map<number, number> {
+  const measured = all.map((one) => steps(one, column, stepMs));
+  const lastOf = (seen: Map<number, number>): number => Math.max(...seen.keys());
+  const newest = Math.max(...measured.map(lastOf));
   const sums = new Map<number, number>();
-  for (const one of all) {
-    const values = one.columns[column]?.values;
-    const seen = new Map<number, { sum: number; n: number }>();
-    one.time.forEach((time, i) => {
-      const value = values?.[i];
-      if (value === null || value === undefined) return;
-      const at = Math.floor(time / stepMs) * stepMs;
-      const slot = seen.get(at) ?? { sum: 0, n: 0 };
-      slot.sum += value;
-      slot.n++;
-      seen.set(at, slot);
-    });
-    one.time.forEach((time, i) => {
-      const slot = seen.get(Math.floor(time / stepMs) * stepMs);
-      const next = Math.floor((one.time[i + 1] ?? 0) / stepMs) * stepMs;
-      let at = Math.floor(time / stepMs) * stepMs + stepMs;
-      if (slot && at < next && typeof values?.[i] === "number" && lasts(one.time, i))
-        for (; at < next; at += stepMs) seen.set(at, slot);
-    });
-    for (const [at, slot] of seen) sums.set(at, (sums.get(at) ?? 0) + slot.sum / slot.n);
+  for (const seen of measured) {
+    const last = lastOf(seen);
+    if (newest - last <= HOLE * stepMs)
+      for (let at = last + stepMs; at <= newest; at += stepMs) seen.set(at, seen.get(last)!);
+    for (const [at, value] of seen) sums.set(at, (sums.get(at) ?? 0) + value);
   }
   return sums;
 }
