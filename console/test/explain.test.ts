@@ -120,8 +120,8 @@ test("a cause that fits into a row, and the whole of it, from status.failure", (
       { reason: "BackoffLimitExceeded" },
     ).slice(1),
     [
-      "退出码 137（被强制终止（SIGKILL））：不是因为内存不足：内核没有记录此类终止",
-      "a-w-0：退出码 137（被强制终止（SIGKILL））：不是因为内存不足：内核没有记录此类终止；不允许重启（backoffLimit 为 0）",
+      "退出码 137（被 SIGKILL 强制终止）：不是因为内存不足：内核没有记录此类终止",
+      "a-w-0：退出码 137（被 SIGKILL 强制终止）：不是因为内存不足：内核没有记录此类终止；不允许重启（backoffLimit 为 0）",
     ],
   );
   assert.equal(said({ exitCode: 137, reason: "OOMKilled" })[1], "退出码 137（内核报告内存不足）");
@@ -132,7 +132,7 @@ test("a cause that fits into a row, and the whole of it, from status.failure", (
   assert.equal(said({ reason: "Evicted" })[0], "no exit code (evicted by the node)");
   assert.equal(
     said({ exitCode: 139, container: "side", message: "step 3" })[1],
-    "退出码 139，容器 side（段错误（SIGSEGV））：step 3",
+    "退出码 139，容器 side（段错误，SIGSEGV）：step 3",
   );
   assert.equal(
     said(
@@ -375,6 +375,30 @@ test("what it waits for, in Chinese", () => {
       "zh",
     ),
     "等待节点：没有就绪的节点；节点 n1、另外 2 个节点已停止调度（kubectl uncordon n1）",
+  );
+});
+
+test("a job runs in its time line when its replicas do, though its status says so later", () => {
+  const job: Job = {
+    metadata: meta("j", "2026-01-01T00:00:00Z"),
+    status: { phase: "Failed", startTime: "2026-01-01T00:00:09Z", completionTime: "2026-01-01T00:00:09Z" }, // prettier-ignore
+  };
+  const terminated = { exitCode: 1, startedAt: "2026-01-01T00:00:02Z", finishedAt: "2026-01-01T00:00:08Z" }; // prettier-ignore
+  const pod: Pod = {
+    metadata: meta("j-w-0", "2026-01-01T00:00:01Z"),
+    status: {
+      startTime: "2026-01-01T00:00:01Z",
+      containerStatuses: [{ name: "c", ready: false, restartCount: 0, state: { terminated } }],
+    },
+  };
+  const { lanes } = timeLineOf(job, [pod], [], Date.parse("2026-01-01T00:01:00Z"));
+  const second = (ms: number): number => (ms / 1000) % 60;
+  assert.deepEqual(
+    lanes[0]!.spans.map((one) => [one.kind, second(one.from), second(one.to), one.end]),
+    [
+      ["queued", 0, 2, undefined],
+      ["running", 2, 9, "failed"],
+    ],
   );
 });
 

@@ -45,7 +45,8 @@ export function eventTime(event: Event): number {
   );
 }
 
-function jobSpans(job: Job, until: number): Span[] {
+/** runs: when its replicas began, which may be some time before its own status says so. */
+function jobSpans(job: Job, until: number, runs: number[]): Span[] {
   const spans: Span[] = [];
   let at = millis(job.metadata.creationTimestamp) ?? until;
   // Times are whole seconds: a short run or pause is there all the same.
@@ -60,9 +61,10 @@ function jobSpans(job: Job, until: number): Span[] {
     if (began !== undefined) upTo("running", stopped);
     if (one.reason === "Paused") upTo("paused", millis(one.resumeTime) ?? until);
   }
-  const started = millis(job.status?.startTime);
-  upTo("queued", started ?? until);
-  if (started !== undefined) upTo("running", until);
+  const own = millis(job.status?.startTime) ?? Infinity;
+  const started = Math.min(own, ...runs.filter((one) => one >= at));
+  upTo("queued", Math.min(started, until));
+  if (started < Infinity) upTo("running", until);
   const ends: Record<string, SpanEnd> = { Failed: "failed", Succeeded: "succeeded" };
   const last = spans[spans.length - 1];
   if (last) last.end = ends[job.status?.phase ?? ""];
@@ -136,22 +138,28 @@ function earlierSpans(pod: Pod, events: Event[]): Span[] {
 export function timeLineOf(job: Job, pods: Pod[], events: Event[], now: number): TimeLine {
   const until = millis(job.status?.completionTime) ?? now;
   const uids = new Set([job.metadata.uid]);
+  const spans = pods.map((pod) => [...earlierSpans(pod, events), ...podSpans(pod, until)]);
+  const runs = spans.flat().filter((one) => one.kind === "running");
   const jobLane: Lane = {
     name: "",
     label: "Job",
-    spans: jobSpans(job, until),
+    spans: jobSpans(
+      job,
+      until,
+      runs.map((one) => one.from),
+    ),
     marks: events
       .filter((one) => uids.has(one.involvedObject.uid ?? ""))
       .map((event) => ({ at: eventTime(event), event })),
   };
-  const lanes = pods.map((pod): Lane => {
+  const lanes = pods.map((pod, i): Lane => {
     const labels = pod.metadata.labels ?? {};
     return {
       name: pod.metadata.name,
       label: labels["replica-type"]
         ? `${labels["replica-type"]}-${labels["replica-index"]}`
         : pod.metadata.name,
-      spans: [...earlierSpans(pod, events), ...podSpans(pod, until)],
+      spans: spans[i]!,
       marks: events
         .filter(
           (one) =>

@@ -82,7 +82,7 @@ export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
                   key={i}
                   class={`span span-${one.kind} ${one.end ? `ends-${one.end}` : ""} ${one.attempt === undefined ? "" : "earlier"}`}
                   style={{
-                    left: share(one.from),
+                    left: one.end ? `min(${share(one.from)}, 100% - 8px)` : share(one.from), // room for its cap
                     width: `${Math.max(0.3, (100 * (one.to - one.from)) / length)}%`,
                   }}
                   title={`${spanText(one)}\n${exact(one.from)}`}
