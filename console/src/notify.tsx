@@ -35,11 +35,11 @@ const t = translator(
     },
     en: {
       bell: "Notifications",
-      page: "In the page",
+      page: "On this page",
       mine: "Only my favourites",
       late: "{name} has waited for {time}",
       webhooks: "Webhooks…",
-      browser: "By the browser",
+      browser: "Browser notifications",
       denied: "The browser refuses notifications; allow them in its site settings.",
       ended: "{name}: {state}",
       open: "Open",

@@ -71,7 +71,7 @@ export const logsTexts = texts({
     cutTitle: "This line is long; a part of it is shown. The download has all of it.",
     times: "Times",
     wrap: "Wrap",
-    collapse: "Collapse equal lines of replicas",
+    collapse: "Merge identical lines",
     level: "Level",
     levelError: "Errors",
     levelWarn: "Warnings",

@@ -55,7 +55,7 @@ export const remarksTexts = texts({
     viewName: "Name of the view",
     saveView: "Save this view",
     forgetView: "Delete view {name}",
-    noViews: "No view is saved yet: filters, order and columns are what one keeps.",
+    noViews: "No saved views yet. A view keeps filters, order and columns.",
     lineage: "Lineage",
     lineageHint: "jobs this one was copied from, and its copies",
     gone: "deleted",

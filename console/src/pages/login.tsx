@@ -19,7 +19,7 @@ const words = texts({
     title: "Sign in to muster",
     token: "Token",
     enter: "Sign in",
-    wrong: "That token is not right.",
+    wrong: "This token is not valid.",
     empty: "Enter the token.",
     where:
       "The token is in the file token of muster's data folder; muster console --print prints an address that opens directly.",

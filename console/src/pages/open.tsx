@@ -15,7 +15,7 @@ const t = translator(
       again: "再次打开",
     },
     en: {
-      back: "It came back here",
+      back: "The page did not open",
       why: "The browser has not kept the cookie of that page. Allow cookies for it and try again.",
       again: "Open again",
     },

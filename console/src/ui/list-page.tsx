@@ -41,7 +41,7 @@ export function ListPage(props: {
         </Empty>
       ) : (
         <div class="scroll-x">
-          <table>
+          <table class="listed">
             <thead>
               <tr>
                 {props.heads.map((one) => (

@@ -8,5 +8,9 @@ import { say } from "../lib/say.ts";
 export function Said(props: { text: string | undefined; job?: Job | undefined }) {
   const text = props.text ?? "";
   const said = props.job ? sayOfJob(props.job, text, lang.value) : say(text, lang.value);
-  return said === text ? <>{text}</> : <span title={text}>{said}</span>;
+  // An option such as --cpus is not broken after its hyphens.
+  const whole = said
+    .split(/(--[a-z][a-z-]*)/)
+    .map((one, i) => (i % 2 ? <span class="whole">{one}</span> : one));
+  return said === text ? <>{whole}</> : <span title={text}>{whole}</span>;
 }

@@ -45,11 +45,14 @@ test("state, progress and last lines first; details, conditions and events below
     assert.equal(await section(page, name).getAttribute("open"), null, name);
   // What is closed says in a few words what is in it.
   assert.match(await section(page, "基本信息").locator("summary").textContent(), /worker: 1/);
-  assert.match(await section(page, "状况").locator("summary").textContent(), / = (True|False)/);
+  assert.match(await section(page, "状况").locator("summary").textContent(), /Running · /);
 
   // Once it is over the last lines stay.
   gate.open();
   await facts.getByText("Done：已成功完成").waitFor();
+  await section(page, "状况")
+    .getByText(/^Completed · /)
+    .waitFor(); // what is, not "Failed = False"
   await lines.getByText("bye").waitFor();
   await page.context().close();
 });
@@ -103,7 +106,9 @@ test("paused, its last lines stay; debug mode is said", async () => {
   await daemon.api(
     "POST",
     JOBS,
-    job("debugged", "true", { spec: { runMode: { debug: { enabled: true } } } }),
+    job("debugged", "true", {
+      spec: { runMode: { debug: { enabled: true } } },
+    }),
   );
   await daemon.phase("debugged", "Running");
   await page.goto(at("debugged"));

@@ -46,7 +46,9 @@ async function prepare(daemon) {
   await daemon.api(
     "POST",
     JOBS,
-    job("rests", "sleep 600", { spec: { runMode: { pause: { enabled: true } } } }),
+    job("rests", "sleep 600", {
+      spec: { runMode: { pause: { enabled: true } } },
+    }),
   );
   await daemon.phase("trains", "Running");
   await daemon.phase("fails", "Failed");
@@ -59,6 +61,7 @@ const moment = (seconds) => new Date(Date.now() + seconds * 1000).toISOString();
 
 /** Each page: where it is, and what is on it when it is there. */
 const PAGES = [
+  ["overview", "/overview", (p) => p.locator(".running .spark").first()],
   ["jobs", "/jobs", (p) => row(p, "trains").locator(".state-running")],
   [
     "jobs-open",
@@ -113,9 +116,13 @@ const PAGES = [
   ["training", at("trains", "training"), (p) => p.locator(".chart canvas").nth(2)],
   ["yaml", at("trains", "yaml"), (p) => p.locator(".cm-line").nth(5)],
   ["terminal", at("trains", "terminal"), (p) => p.locator(".xterm-rows").getByText(/[#$]/).first()],
+  ["compare", "/compare?jobs=default/PyTorchTrainingJob/trains,fails", (p) => p.locator(".chart canvas").first()], // prettier-ignore
+  ["log-search", "/logs?q=loading", (p) => p.locator(".found-line").first()],
+  ["queues", "/queues", (p) => p.locator("article").first()],
   ["nodes", "/nodes", (p) => p.locator("meter").first()],
   ["tensorboards", "/tensorboards", (p) => p.locator("tbody tr").first()],
   ["settings", "/settings", (p) => p.locator("input[type=radio]").first()],
+  ["design", "/design", (p) => p.locator("main h1")],
   [
     "palette",
     "/settings",
@@ -131,7 +138,10 @@ const PAGES = [
 for (const lang of ["zh", "en"]) {
   test(`every page in ${lang}, light and dark`, async () => {
     const findings = [];
-    const page = await shared.browser.page(shared.daemon, { lang, allow: [/401/] }); // at the login
+    const page = await shared.browser.page(shared.daemon, {
+      lang,
+      allow: [/401/],
+    }); // at the login
     const look = async (name, theme) => {
       await page.emulateMedia({ colorScheme: theme });
       await page.locator(`html[data-theme="${theme}"]`).waitFor({ state: "attached" });
@@ -244,9 +254,37 @@ test("the whole tour by keyboard alone", async () => {
   await shared.daemon.until(JOBS, (jobs) => !jobs.has("by-keys"), "the job to be deleted by keys");
 });
 
+test("a sentence is said once, in the reader's language, and a row's buttons are in one line", async () => {
+  const waits = job("no-folder-yet", "sleep 600", {
+    spec: {
+      tensorboardSpec: {
+        trainingLogFilesets: ["t9k://pvc/curves/not-there-yet"],
+      },
+    },
+  });
+  await shared.daemon.api("POST", JOBS, waits);
+  const page = await shared.browser.page(shared.daemon);
+  await page.goto("/tensorboards");
+  const board = page.locator("tbody tr", { hasText: "no-folder-yet" });
+  await board.getByText(/日志目录不存在/).waitFor();
+  assert.doesNotMatch(await board.textContent(), /does not exist/);
+  const tops = await board
+    .locator(".row-actions > .button, .row-actions > button")
+    .evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().top)));
+  assert.equal(new Set(tops).size, 1, `buttons at ${tops}`);
+  await page.context().close();
+});
+
 test("360 pixels wide: list, state, log, stop, and no page scrolls sideways", async () => {
-  const page = await shared.browser.page(shared.daemon, { width: 360, height: 740 });
-  const english = await shared.browser.page(shared.daemon, { lang: "en", width: 360, height: 740 });
+  const page = await shared.browser.page(shared.daemon, {
+    width: 360,
+    height: 740,
+  });
+  const english = await shared.browser.page(shared.daemon, {
+    lang: "en",
+    width: 360,
+    height: 740,
+  });
   const wide = [];
   for (const [name, where, there] of PAGES) {
     if (name === "jobs-open" || name === "palette") continue;
@@ -262,6 +300,22 @@ test("360 pixels wide: list, state, log, stop, and no page scrolls sideways", as
     }
   }
   assert.deepEqual(wide, []);
+  // What is searched for, and the marks of the time line.
+  for (const [where, what] of [
+    [at("trains", "logs"), "#search"],
+    ["/logs?q=loading", "[role=search] button"],
+  ]) {
+    await page.goto(where);
+    const box = await page.locator(what).boundingBox();
+    assert.ok(box.x >= 0 && box.x + box.width <= 360, `${what} is out of view at ${box.x}`);
+  }
+  await page.goto(at("rests"));
+  await page.locator(".axis .tick").first().waitFor();
+  const marks = await page
+    .locator(".axis .tick")
+    .evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).filter((one) => one.width));
+  for (const [i, one] of marks.entries())
+    if (i) assert.ok(marks[i - 1].right < one.left, "marks of the axis overlap");
   await page.goto("/jobs");
   await row(page, "trains").locator(".state-running").waitFor();
   await row(page, "trains").getByRole("link", { name: "trains", exact: true }).click();

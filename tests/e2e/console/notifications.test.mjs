@@ -121,7 +121,7 @@ test("the browser is asked on a click, and tells of what ends and only of favour
   assert.equal(await page.evaluate(() => window.asked), 0);
   const bell = page.getByRole("button", { name: "Notifications" });
   await bell.click();
-  await page.getByRole("menuitemradio", { name: "By the browser" }).click();
+  await page.getByRole("menuitemradio", { name: "Browser notifications" }).click();
   assert.equal(await page.evaluate(() => window.asked), 1);
   const told = async (count) => {
     await page.waitForFunction((n) => window.told.length >= n, count);

@@ -17,6 +17,7 @@ import { Icon } from "../../ui/icon.tsx";
 import { MoreIcon } from "../../ui/icons.ts";
 import { ListPage } from "../../ui/list-page.tsx";
 import { Menu } from "../../ui/menu.tsx";
+import { Said } from "../../ui/said.tsx";
 import { StateMark } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { toast, undoToast } from "../../ui/toast.tsx";
@@ -129,8 +130,11 @@ export function AppState(props: { app: App }) {
           {t("idle")}
         </div>
       ) : null}
-      {status?.phase === "Failed" && message ? <div class="danger">{message}</div> : null}
-      {status?.phase === "Initializing" && message ? <div class="muted">{message}</div> : null}
+      {message && (status?.phase === "Failed" || status?.phase === "Initializing") ? (
+        <div class={status.phase === "Failed" ? "danger" : "muted"}>
+          <Said text={status.message} />
+        </div>
+      ) : null}
     </>
   );
 }

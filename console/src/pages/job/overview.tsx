@@ -136,7 +136,7 @@ function Conditions(props: { job: Job }) {
   const sorted = [...(props.job.status?.conditions ?? [])].sort((a, b) =>
     (a.lastTransitionTime ?? "") < (b.lastTransitionTime ?? "") ? 1 : -1,
   );
-  const newest = sorted[0];
+  const newest = sorted.find((one) => one.status === "True"); // "Failed = False" tells nothing
   return (
     <Section
       id="conditions"
@@ -145,9 +145,9 @@ function Conditions(props: { job: Job }) {
       brief={
         newest ? (
           <>
-            {newest.type} = {newest.status} · <Ago time={newest.lastTransitionTime} />
+            {newest.type} · <Ago time={newest.lastTransitionTime} />
           </>
-        ) : (
+        ) : sorted.length ? null : (
           t("noConditions")
         )
       }

@@ -97,7 +97,9 @@ function Failed(props: { job: Job; pods: Pod[] }) {
               </>
             ) : null}
           </p>
-          <p title={sentenceOf(props.job)}>{outcomeOf(props.job, lang.value)}</p>
+          <p class="sentence" title={sentenceOf(props.job)}>
+            {outcomeOf(props.job, lang.value)}
+          </p>
           <p>
             <b>{t("suggestion") + tc("colon")}</b>
             {t(

@@ -27,6 +27,7 @@ const t = translator(
       pods: "正在使用资源的 Pod",
       gpu: "GPU",
       none: "没有节点",
+      joined: "加入于",
     },
     en: {
       title: "Nodes",
@@ -39,6 +40,7 @@ const t = translator(
       pods: "Pods that hold resources",
       gpu: "GPU",
       none: "No nodes",
+      joined: "joined",
     },
   }),
 );
@@ -61,7 +63,7 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
       </h2>
       <p class="dim">
         {node.status?.nodeInfo?.["kernelVersion"]} · {node.status?.nodeInfo?.["osImage"]} ·{" "}
-        <Ago time={node.metadata.creationTimestamp} />
+        {t("joined")} <Ago time={node.metadata.creationTimestamp} />
       </p>
       <div class="scroll-x">
         <table>

@@ -24,7 +24,7 @@ const t = translator(
       path: "Path",
       noPvc:
         "This project has no PVC: create one first, and let the training write its logs there.",
-      pathHint: "the log folder in the PVC, such as logs/run1",
+      pathHint: "The log folder in the PVC, such as logs/run1",
       created: "Created TensorBoard {name}",
     },
   }),
