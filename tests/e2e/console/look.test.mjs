@@ -273,6 +273,14 @@ test("a sentence is said once, in the reader's language, and a row's buttons are
     .evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().top)));
   assert.equal(new Set(tops).size, 1, `buttons at ${tops}`);
   await page.context().close();
+  for (const lang of ["zh", "en"]) {
+    const other = await shared.browser.page(shared.daemon, { lang });
+    await other.goto(at("trains", "logs?times=1&q=loss"));
+    await other.locator(".log-line mark").first().waitFor();
+    const { height } = await other.getByRole("toolbar").boundingBox();
+    assert.ok(height < 48, `the row above the log is ${height} px high in ${lang}`);
+    await other.context().close();
+  }
 });
 
 test("360 pixels wide: list, state, log, stop, and no page scrolls sideways", async () => {
