@@ -50,6 +50,10 @@ async function prepare(daemon) {
       spec: { runMode: { pause: { enabled: true } } },
     }),
   );
+  const waits = job("no-folder-yet", "sleep 600", {
+    spec: { tensorboardSpec: { trainingLogFilesets: ["t9k://pvc/curves/not-there-yet"] } },
+  });
+  await daemon.api("POST", JOBS, waits); // its board waits for a minute before it says so
   await daemon.phase("trains", "Running");
   await daemon.phase("fails", "Failed");
   await daemon.phase("rests", "Paused");
@@ -255,14 +259,6 @@ test("the whole tour by keyboard alone", async () => {
 });
 
 test("a sentence is said once, in the reader's language, and a row's buttons are in one line", async () => {
-  const waits = job("no-folder-yet", "sleep 600", {
-    spec: {
-      tensorboardSpec: {
-        trainingLogFilesets: ["t9k://pvc/curves/not-there-yet"],
-      },
-    },
-  });
-  await shared.daemon.api("POST", JOBS, waits);
   const page = await shared.browser.page(shared.daemon);
   await page.goto("/tensorboards");
   const board = page.locator("tbody tr", { hasText: "no-folder-yet" });

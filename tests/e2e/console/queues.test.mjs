@@ -64,6 +64,9 @@ test("quota, who runs, who waits and why; close, edit, make", async () => {
   );
   await page.screenshot({ path: path.join(SHOTS, "queues-360.zh.light.png"), fullPage: true });
   await page.setViewportSize({ width: 1440, height: 900 });
+  await page.goto("/overview"); // where places are those in the line of all queues
+  await page.getByText("队列 day · 排第 2 位").waitFor();
+  await page.goto("/queues");
   await card.getByRole("button", { name: "关闭" }).click();
   await card.getByText("已关闭", { exact: true }).waitFor();
   assert.equal((await daemon.api("GET", `${QUEUES}/day`)).spec.closed, true);
