@@ -12,7 +12,7 @@ export interface Quantity {
 
 const MIB = 2 ** 20;
 export const perSecond = (n: number): string => `${shortBytes(n)}/s`;
-export const percent = (n: number): string => `${Math.round(n * 100)} %`;
+export const percent = (n: number): string => `${Math.round(n * 100)}%`;
 
 const bytes = (column: string, label: Quantity["label"], least: number): Quantity => ({
   column,

@@ -52,7 +52,7 @@ test("all ranks on one chart; the one that is not like the others stands out", a
 
 /** Answers of the API for a job that never ran so: ranks and hours by number. since: what times are
  * counted from. */
-async function pretend(page, { seconds, cpu, since = Date.now() }) {
+async function pretend(page, { seconds, cpu, since = Date.now(), gpus = 0 }) {
   await page.route(/\/samples\?/, async (route) => {
     const query = new URL(route.request().url()).searchParams;
     const rank = Number(/worker-(\d+)\/samples/.exec(route.request().url())?.[1] ?? 0);
@@ -63,10 +63,16 @@ async function pretend(page, { seconds, cpu, since = Date.now() }) {
       time.push(Math.floor(t / step) * step);
     const values = time.map((t) => cpu(rank, (t - since) / 1000));
     const bytes = time.map(() => 1e9 + rank * 1e6);
+    const busy = (share) => ({ unit: "ratio", values: time.map(() => share) });
+    const each = Array.from({ length: gpus }, (_, i) => [`gpu.${i}`, busy(i === 1 ? 0.1 : 0.9)]);
     await route.fulfill({
       json: {
         time,
-        columns: { cpu: { unit: "cores", values }, memory: { unit: "bytes", values: bytes } },
+        columns: {
+          cpu: { unit: "cores", values },
+          memory: { unit: "bytes", values: bytes },
+          ...(gpus ? { gpu: busy(0.7), ...Object.fromEntries(each) } : {}),
+        },
       },
     });
   });
@@ -135,6 +141,28 @@ test("training on the same axis, and what the machine did when the pace fell", a
   await page.goto(at("steady"));
   await chart(page, /^步\/秒/).waitFor();
   assert.equal(await page.getByRole("note").count(), 0);
+  gate.open();
+  await page.context().close();
+});
+
+test("each GPU of a replica is a line of its own, and the idle one is named", async () => {
+  const { daemon } = shared;
+  const gate = new Gate(daemon, "gpus");
+  await daemon.api("POST", JOBS, job("devices", gate.wait));
+  await daemon.phase("devices", "Running");
+  const page = await shared.browser.page(daemon);
+  await pretend(page, { seconds: 600, cpu: () => 0.5, gpus: 4 });
+  await page.goto(at("devices"));
+  const use = page.locator(".chart", { has: chart(page, /^GPU 利用率/) });
+  await use.locator(".chart-name").nth(3).waitFor();
+  assert.deepEqual(
+    (await use.locator(".chart-name").allTextContents()).sort(),
+    [0, 1, 2, 3].map((i) => `worker-0 GPU ${i}`),
+  );
+  await page
+    .getByText(/worker-0 GPU 1 为 10%，其它副本的中位数为 90%/)
+    .first()
+    .waitFor();
   gate.open();
   await page.context().close();
 });

@@ -154,7 +154,7 @@ function Use(props: { usage: Usage | undefined; resource: "cpu" | "memory" | "gp
           min={0}
           max={limit}
           value={used}
-          aria-label={`${t(props.resource === "cpu" ? "cpuNow" : "memoryNow")} ${Math.round((100 * used) / limit)} %`}
+          aria-label={`${t(props.resource === "cpu" ? "cpuNow" : "memoryNow")} ${Math.round((100 * used) / limit)}%`}
         />
       ) : null}
     </>

@@ -9,6 +9,7 @@ import { translator } from "../../i18n/index.ts";
 import { metricsTexts } from "../../i18n/metrics.ts";
 import { heldAt } from "../../lib/nodes.ts";
 import { formatCores, shortBytes } from "../../lib/quantity.ts";
+import { percent } from "../../metrics/quantities.ts";
 import { aligned, merge, total, type Samples } from "../../metrics/samples.ts";
 import { query, setQuery } from "../../router.ts";
 import "../../style/metrics.css";
@@ -60,7 +61,7 @@ const LINES: readonly [
 ][] = [
   ["cpu", "cpu", formatCores, false],
   ["memory", "memory", shortBytes, true],
-  ["gpu", "gpuUse", (n) => `${Math.round(n * 100)} %`, false],
+  ["gpu", "gpuUse", percent, false],
   ["gpuMemory", "gpuMemory", shortBytes, true],
 ];
 
