@@ -15,6 +15,7 @@
 #include "server/login.h"
 #include "server/machine_access.h"
 #include "server/rbac.h"
+#include "server/request_metrics.h"
 #include "server/signing.h"
 #include "server/tokens.h"
 
@@ -425,10 +426,12 @@ static void handle(void *arg, struct httpd_request *http)
                                       .arena = &http->arena,
                                       .login = http->session,
                                       .caller = caller};
-    if (rc < 0)
+    if (rc < 0) {
+        request_metrics_begin(s->metrics, &h->base);
         reply_err(&h->base, &err);
-    else if (!login_handle(s, http, caller) && !is_mounted(s, http, caller))
+    } else if (!login_handle(s, http, caller) && !is_mounted(s, http, caller)) {
         server_handle(s, &h->base);
+    }
 }
 
 /* --- start and end --------------------------------------------------------------------- */

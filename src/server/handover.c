@@ -10,6 +10,7 @@
 #include "net/query.h"
 #include "net/upgrade.h"
 #include "server/machine_access.h"
+#include "server/request_metrics.h"
 #include "server/session.h"
 
 struct handover {
@@ -74,6 +75,7 @@ static void on_session(void *arg, struct node_session *node, const struct err *e
     node->on_over = on_over;
     node->on_over_arg = h;
     h->request = NULL;
+    request_metrics_end(r, 101, true);
     r->front->upgrade(r, h->upgrade.headers, h->upgrade.header_count, on_upgraded, h);
 }
 

@@ -86,6 +86,7 @@ struct server {
     struct endpoints_feed *endpoints_feed; /* endpoints_watch.c, while watched */
 
     struct webhooks *webhooks; /* webhooks.h, created on first use */
+    struct request_metrics *metrics;
 
     bool has_controllers; /* own_lease.c */
     bool overcommit;

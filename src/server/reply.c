@@ -5,7 +5,7 @@
 #include "api/protobuf.h"
 #include "api/status.h"
 #include "api/yaml.h"
-#include "server/request.h"
+#include "server/request_metrics.h"
 
 #define ANSWER_LIMIT_BYTES (64u * 1024u * 1024u)
 #define RETRY_AFTER_S 1
@@ -23,6 +23,7 @@ static void send_reply(struct server_request *r, int code, const char *content_t
                                  .warnings = r->warnings,
                                  .retry_after_s = retry_after_s};
 
+    request_metrics_end(r, code, false);
     r->front->reply(r, &reply);
 }
 
@@ -169,6 +170,7 @@ void reply_node_err(struct server_request *r, const struct err *err)
 
 void reply_stream(struct server_request *r, const char *content_type, struct stream *stream)
 {
+    request_metrics_end(r, 200, true);
     r->front->stream(r, content_type, stream);
 }
 

@@ -21,6 +21,7 @@ struct server;
 struct server_request;
 struct caller;
 struct webhook_calls;
+struct request_metrics;
 
 struct warning {
     struct warning *next;
@@ -83,6 +84,8 @@ struct server_request {
     struct webhook_calls *asked;     /* webhook_call.c */
     struct arena_mark begin;         /* of what is made anew in each run */
     int64_t begun_ms;                /* request_now_ms */
+    struct request_metrics *metrics; /* request_metrics.h, until the answer */
+    double begun_s;
     char uid[RANDOM_UID_SIZE];       /* of a new object, and */
     char suffix[RANDOM_SUFFIX_SIZE]; /* of its name; "": not chosen yet */
 

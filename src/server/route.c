@@ -10,6 +10,7 @@
 #include "base/percent.h"
 #include "server/endpoints.h"
 #include "server/rbac.h"
+#include "server/request_metrics.h"
 #include "server/webhooks.h"
 
 #define SEGMENTS_LIMIT 9
@@ -335,6 +336,7 @@ void server_handle(struct server *s, struct server_request *r)
     int rc;
 
     r->server = s;
+    request_metrics_begin(s->metrics, r);
     if (!asked)
         r->begin = arena_mark(r->arena);
     rc = check_caller(r, &err);

@@ -5,6 +5,7 @@
 
 #include "server/internal.h"
 #include "server/login.h"
+#include "server/request_metrics.h"
 #include "server/session.h"
 
 struct server *server_new(const struct server_options *options, struct err *err)
@@ -25,7 +26,8 @@ struct server *server_new(const struct server_options *options, struct err *err)
     s->kubeconfig_path = options->kubeconfig_path;
     buf_init(&s->scratch, OBJECT_LIMIT_BYTES);
     buf_init(&s->shown, SHOWN_LIMIT_BYTES);
-    if (login_start(s, options->sessions_path) < 0) {
+    s->metrics = request_metrics_new();
+    if (!s->metrics || login_start(s, options->sessions_path) < 0) {
         (void)out_of_memory(err);
         goto fail;
     }
@@ -69,5 +71,6 @@ void server_free(struct server *s)
     free(s->addresses);
     definitions_free(s);
     server_forget_kinds(s);
+    request_metrics_unref(s->metrics);
     free(s);
 }

@@ -6,6 +6,7 @@
 #include "net/metrics.h"
 #include "server/internal.h"
 #include "server/rbac.h"
+#include "server/request_metrics.h"
 
 #define METRICS_LIMIT_BYTES (256u * 1024u)
 #define VERSION_TEXT "v1.32.0+muster"
@@ -51,6 +52,58 @@ int verb_health(struct server_request *r, struct err *err)
     return 0;
 }
 
+/* --- metrics --------------------------------------------------------------------------- */
+
+#define PHASES_LIMIT 16
+
+struct phases {
+    struct arena *arena;
+    struct {
+        const char *name;
+        size_t count;
+    } all[PHASES_LIMIT];
+    size_t len;
+};
+
+static bool count_phase(void *arg, const struct store_item *item)
+{
+    struct phases *p = arg;
+    struct arena_mark begin = arena_mark(p->arena);
+    const struct json *object = blob_parse(p->arena, item->value, NULL);
+    const char *phase = json_string(json_at(object, "status", "phase"), "");
+    size_t i = 0;
+
+    while (i < p->len && strcmp(p->all[i].name, phase) != 0)
+        i++;
+    if (i < p->len) {
+        arena_rewind(p->arena, &begin);
+        p->all[i].count++;
+    } else if (*phase && i < PHASES_LIMIT) { /* its text stays in the arena */
+        p->all[p->len].name = phase;
+        p->all[p->len++].count = 1;
+    } else {
+        arena_rewind(p->arena, &begin);
+    }
+    return true;
+}
+
+static void add_phases(struct server_request *r, struct buf *out)
+{
+    static const struct kind *const phased[] = {&kind_pod, &kind_pytorch_training_job,
+                                               &kind_mpi_job}; /* their phases are of our choice */
+    static const char name[] = "muster_objects";
+
+    buf_addf(out, "# HELP %s Pods and jobs by phase.\n# TYPE %s gauge\n", name, name);
+    for (size_t i = 0; i < ELEMS(phased); i++) {
+        struct phases p = {.arena = r->arena};
+
+        store_list(server_collection(r->server, phased[i]), "", NULL, count_phase, &p);
+        for (size_t n = 0; n < p.len; n++)
+            buf_addf(out, "%s{resource=\"%s\",phase=\"%s\"} %zu\n", name,
+                     resource_name(r->arena, phased[i]), p.all[n].name, p.all[n].count);
+    }
+}
+
 int verb_metrics(struct server_request *r, struct err *err)
 {
     static const char name[] = "apiserver_storage_objects";
@@ -73,6 +126,8 @@ int verb_metrics(struct server_request *r, struct err *err)
     }
     metrics_add(&b, "muster_store_revision", "counter", "Newest committed write.",
                 (double)store_revision(r->server->store));
+    add_phases(r, &b);
+    request_metrics_write(r->server->metrics, &b);
     metrics_add_process(&b);
     reply_buf(r, 200, METRICS_TYPE, &b);
     return 0;

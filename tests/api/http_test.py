@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import socket
 import ssl
 import sys
@@ -72,6 +73,28 @@ class Http(unittest.TestCase):
         for thread in threads:
             thread.join(harness.PATIENCE)
         return results
+
+    def test_metrics(self):
+        """Requests by verb, resource and answer, under the names that dashboards for Kubernetes ask for; pods and jobs by phase."""
+        for name in ("a", "b"):
+            self.daemon.call("POST", CONFIG_MAPS, config_map(name))
+        self.daemon.call("GET", f"{CONFIG_MAPS}/none", expect=(404,))
+        self.daemon.call("GET", f"{CONFIG_MAPS}/a/no%22%0Asuch", expect=(404,))
+        self.daemon.call("POST", harness.PODS.format(ns="default"), {
+            "metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "none"}]}})
+        self.daemon.request("DELETE", CONFIG_MAPS, headers={"Authorization": "Bearer wrong"})
+        text = self.daemon.request("GET", "/metrics")[1].decode()
+        core = 'group="",version="v1",resource="configmaps"'
+        self.assertIn(f'apiserver_request_total{{verb="POST",{core},code="201"}} 2\n', text)
+        self.assertIn(f'apiserver_request_total{{verb="GET",{core},code="404"}} 2\n', text)
+        self.assertIn('apiserver_request_total{verb="DELETE",group="",version="",resource="",code="401"} 1\n', text)
+        for line in ('_bucket{verb="DELETE",le="+Inf"} 1', '_count{verb="DELETE"} 1'):
+            self.assertIn(f"apiserver_request_duration_seconds{line}\n", text)
+        for name in re.findall(r"\b(?:apiserver|muster|process)_\w+", (harness.ROOT / "docs/grafana.json").read_text()):
+            self.assertRegex(text, rf"(?m)^{name}[ {{]")
+        self.assertNotIn("such", text)
+        self.assertNotIn('verb="WATCH"', text)
+        self.assertIn('muster_objects{resource="pods",phase="Pending"} 1\n', text)
 
     def test_figures_for_prometheus(self):
         before = self.figures()
