@@ -72,6 +72,9 @@ struct pod_work {
     char *token;          /* the same (pod_token.c) */
     int64_t token_due_ms; /* when the token in a running pod's files must be renewed; 0: unknown */
     void (*on_token)(struct pod_work *w, const struct err *err);
+    struct arena files_arena; /* pod_files.c */
+    struct pod_ref *files_refs;
+    int64_t files_due_ms, files_delay_ms;
     unsigned failed_starts;
     struct pod_images images; /* pulled for it */
     unsigned failed_pulls;
@@ -81,7 +84,7 @@ struct pod_work {
     bool newer; /* unknown to the API, and not to be ended (newer.h) */
     bool said_started;
     bool delete_next; /* after the status being written */
-    bool refs_known, token_asked;
+    bool refs_known, token_asked, files_asked;
     bool no_disk_limits, no_gpus; /* its spec was seen to want none */
 };
 

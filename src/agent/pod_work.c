@@ -14,6 +14,7 @@
 #include "agent/image_helper.h"
 #include "agent/newer.h"
 #include "agent/pod_events.h"
+#include "agent/pod_files.h"
 #include "agent/pod_status.h"
 #include "agent/pod_token.h"
 #include "agent/rights.h"
@@ -873,8 +874,10 @@ static void look(struct pod_work *w)
         stop_pod(w, pod, d.grace_seconds);
         break;
     case POD_STEP_NONE:
-        if (pod && view.run && pod_run_has_running(view.run))
+        if (pod && view.run && pod_run_has_running(view.run)) {
             pod_token_keep(w, pod);
+            pod_files_keep(w, pod);
+        }
         late = late_to_start(w, &view);
         if (late) {
             start_late(w, pod, late);
@@ -902,6 +905,7 @@ void pod_work_free(struct pod_work *w)
     pod_images_release(&w->images);
     free(w->pull_problem);
     arena_release(&w->refs_arena);
+    arena_release(&w->files_arena);
     pod_token_drop(w);
     free(w->key);
     free(w->ns);

@@ -33,6 +33,27 @@ static int mode_of(const struct json *spec, const char *field, mode_t otherwise,
     return 0;
 }
 
+static int note_name(struct volume_content *c, const char *path, struct err *err)
+{
+    struct volume_name *n = arena_alloc(c->arena, sizeof(*n));
+
+    if (!n)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    while (*path == '/' || strncmp(path, "./", 2) == 0)
+        path++;
+    *n = (struct volume_name){.next = c->names, .text = path, .len = strcspn(path, "/")};
+    c->names = n;
+    return 0;
+}
+
+static int put(struct volume_content *c, const char *path, const void *data, size_t len,
+               mode_t mode, struct err *err)
+{
+    int rc = note_name(c, path, err);
+
+    return rc == 0 ? volume_file_write(c->dir_fd, path, data, len, mode, c->group, err) : rc;
+}
+
 /* --- ConfigMaps and Secrets --- */
 
 struct data_kind {
@@ -52,7 +73,7 @@ static const char *data_name(const struct data_kind *k, const struct json *sourc
 }
 
 /* The decoded value of a key, or NULL. */
-static const char *data_value(const struct volume_content *c, const struct data_kind *k,
+static const char *data_value(struct volume_content *c, const struct data_kind *k,
                               const struct json *object, const char *key, size_t *ret_len)
 {
     const struct json *v = json_get(json_get(object, "data"), key);
@@ -68,7 +89,7 @@ static const char *data_value(const struct volume_content *c, const struct data_
     return encoded ? base64_decode(c->arena, v->u.text, v->len, ret_len) : v->u.text;
 }
 
-static int write_key(const struct volume_content *c, const struct data_kind *k,
+static int write_key(struct volume_content *c, const struct data_kind *k,
                      const struct json *object, const char *key, const char *path, mode_t mode,
                      struct err *err)
 {
@@ -77,10 +98,10 @@ static int write_key(const struct volume_content *c, const struct data_kind *k,
 
     if (!data)
         return -ENOENT;
-    return volume_file_write(c->dir_fd, path, data, len, mode, c->group, err);
+    return put(c, path, data, len, mode, err);
 }
 
-static int write_items(const struct volume_content *c, const struct data_kind *k,
+static int write_items(struct volume_content *c, const struct data_kind *k,
                        const struct json *object, const struct json *source, mode_t mode,
                        struct err *err)
 {
@@ -105,7 +126,7 @@ static int write_items(const struct volume_content *c, const struct data_kind *k
     return 0;
 }
 
-static int write_map(const struct volume_content *c, const struct data_kind *k,
+static int write_map(struct volume_content *c, const struct data_kind *k,
                      const struct json *object, const char *map, mode_t mode, struct err *err)
 {
     json_each (m, json_get(object, map)) {
@@ -118,7 +139,7 @@ static int write_map(const struct volume_content *c, const struct data_kind *k,
     return 0;
 }
 
-static int write_data(const struct volume_content *c, const struct data_kind *k,
+static int write_data(struct volume_content *c, const struct data_kind *k,
                       const struct json *source, mode_t default_mode, struct err *err)
 {
     const char *name = data_name(k, source);
@@ -142,7 +163,7 @@ static int write_data(const struct volume_content *c, const struct data_kind *k,
 /* --- fields of the pod --- */
 
 /* key="value" lines, as in Kubernetes' files. */
-static const char *map_text(const struct volume_content *c, const struct json *map)
+static const char *map_text(struct volume_content *c, const struct json *map)
 {
     struct buf out = BUF_INIT(1024u * 1024u);
     const char *text;
@@ -157,7 +178,7 @@ static const char *map_text(const struct volume_content *c, const struct json *m
     return text;
 }
 
-static const char *field_text(const struct volume_content *c, const char *path)
+static const char *field_text(struct volume_content *c, const char *path)
 {
     static const char *const maps[] = {"labels", "annotations"};
     const struct json *meta = json_get(c->pod, "metadata");
@@ -180,7 +201,7 @@ static const char *field_text(const struct volume_content *c, const char *path)
                : NULL;
 }
 
-static int write_fields(const struct volume_content *c, const struct json *source,
+static int write_fields(struct volume_content *c, const struct json *source,
                         mode_t default_mode, struct err *err)
 {
     mode_t mode, own;
@@ -198,8 +219,7 @@ static int write_fields(const struct volume_content *c, const struct json *sourc
         if (rc == 0)
             rc = mode_of(item, "mode", mode, &own, err);
         if (rc == 0 && text)
-            rc = volume_file_write(c->dir_fd, json_get_string(item, "path", ""), text, strlen(text),
-                                   own, c->group, err);
+            rc = put(c, json_get_string(item, "path", ""), text, strlen(text), own, err);
     }
     return rc;
 }
@@ -212,7 +232,7 @@ int volume_content_token(int dir_fd, const char *path, const char *token, uint32
     return volume_file_write(dir_fd, path, token, strlen(token), DEFAULT_MODE, group, err);
 }
 
-static int write_account(const struct volume_content *c, struct err *err)
+static int write_account(struct volume_content *c, struct err *err)
 {
     const char *ns = object_namespace(c->pod);
     int rc = volume_content_token(c->dir_fd, ACCOUNT_TOKEN, c->token, c->group, err);
@@ -225,8 +245,10 @@ static int write_account(const struct volume_content *c, struct err *err)
     return volume_file_write(c->dir_fd, "namespace", ns, strlen(ns), DEFAULT_MODE, c->group, err);
 }
 
-static int write_token(const struct volume_content *c, const struct json *source, struct err *err)
+static int write_token(struct volume_content *c, const struct json *source, struct err *err)
 {
+    if (c->renews)
+        return note_name(c, json_get_string(source, "path", ""), err);
     if (!c->token)
         return err_set(err, ERR_INVALID, "serviceAccountToken: this node gives its pods no tokens");
     if (*json_get_string(source, "audience", ""))
@@ -247,7 +269,7 @@ static const struct data_kind *find_data_kind(const char *member)
     return NULL;
 }
 
-static int write_source(const struct volume_content *c, const char *kind, const struct json *source,
+static int write_source(struct volume_content *c, const char *kind, const struct json *source,
                         mode_t mode, struct err *err)
 {
     const struct data_kind *data = find_data_kind(kind);
@@ -261,7 +283,7 @@ static int write_source(const struct volume_content *c, const char *kind, const 
     return err_set(err, ERR_INVALID, "projected source %s is not supported", kind);
 }
 
-static int write_projected(const struct volume_content *c, const struct json *source,
+static int write_projected(struct volume_content *c, const struct json *source,
                            struct err *err)
 {
     mode_t mode;
@@ -274,7 +296,7 @@ static int write_projected(const struct volume_content *c, const struct json *so
     return rc;
 }
 
-int volume_content_write(const struct volume_content *c, const char *kind,
+int volume_content_write(struct volume_content *c, const char *kind,
                          const struct json *source, struct err *err)
 {
     if (strcmp(kind, "serviceAccount") == 0)
@@ -282,6 +304,12 @@ int volume_content_write(const struct volume_content *c, const char *kind,
     if (strcmp(kind, "projected") == 0)
         return write_projected(c, source, err);
     return write_source(c, kind, source, DEFAULT_MODE, err);
+}
+
+bool volume_content_is(const char *kind)
+{
+    return find_data_kind(kind) || strcmp(kind, "downwardAPI") == 0 ||
+           strcmp(kind, "projected") == 0;
 }
 
 void volume_content_refs(struct arena *a, const char *kind, const struct json *source,

@@ -4,8 +4,10 @@
  */
 #include "agent/volumes.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -274,30 +276,70 @@ static bool are_keys_refused(const struct preparation *p, const struct json *sou
            !object_annotation(p->pod, ANNOTATION_RUN_AS);
 }
 
-/* ConfigMaps, Secrets, fields of the pod, and several of them in one folder. */
-static int prepare_files(struct preparation *p, const struct json *source, const char *kind,
-                         struct volume *v, struct err *err)
+static bool is_written(const struct volume_name *names, const char *name)
 {
-    const char *path = own_path(p, v->name);
+    for (; names; names = names->next)
+        if (strlen(name) == names->len && memcmp(name, names->text, names->len) == 0)
+            return true;
+    return false;
+}
+
+/* What is no longer in the objects goes. */
+static void remove_others(const char *path, const struct volume_name *names)
+{
+    DIR *folder = opendir(path);
+
+    for (const struct dirent *e; folder && (e = readdir(folder)) != NULL;) {
+        char other[PATH_MAX];
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+            is_written(names, e->d_name) ||
+            snprintf(other, sizeof(other), "%s/%s", path, e->d_name) >= (int)sizeof(other))
+            continue;
+        (void)volume_tree_remove(other, NULL);
+    }
+    if (folder)
+        (void)closedir(folder);
+}
+
+/* ConfigMaps, Secrets, fields of the pod, and several of them in one folder. */
+static int write_files(struct preparation *p, const struct json *source, const char *kind,
+                       const char *volume, const char *path, bool renews, struct err *err)
+{
+    struct volume_name refused = {.text = NOTEBOOK_SSH_KEYS_REFUSED,
+                                  .len = strlen(NOTEBOOK_SSH_KEYS_REFUSED)};
     struct volume_content c = {.arena = p->arena,
                                .pod = p->pod,
                                .refs = p->refs,
                                .token = p->places->token,
                                .ca_pem = p->places->ca_pem,
-                               .group = p->group};
+                               .group = p->group,
+                               .renews = renews};
     int rc;
 
-    c.dir_fd = path ? volume_folder_renew(path, 0755, p->group) : -ENOMEM;
+    c.dir_fd = !path    ? -ENOMEM
+               : renews ? volume_folder_make(path, 0755, p->group)
+                        : volume_folder_renew(path, 0755, p->group);
     if (c.dir_fd < 0)
-        return folder_failed(v->name, c.dir_fd, err);
-    v->source = path;
-    v->read_only = true;
-    if (are_keys_refused(p, source, v->name))
+        return folder_failed(volume, c.dir_fd, err);
+    if (are_keys_refused(p, source, volume)) {
         rc = volume_file_write(c.dir_fd, NOTEBOOK_SSH_KEYS_REFUSED, "", 0, 0644, p->group, err);
-    else
+        c.names = &refused;
+    } else {
         rc = volume_content_write(&c, kind, source, err);
+    }
     (void)close(c.dir_fd);
+    if (rc == 0 && renews)
+        remove_others(path, c.names);
     return rc;
+}
+
+static int prepare_files(struct preparation *p, const struct json *source, const char *kind,
+                         struct volume *v, struct err *err)
+{
+    v->source = own_path(p, v->name);
+    v->read_only = true;
+    return write_files(p, source, kind, v->name, v->source, false, err);
 }
 
 static int prepare_content(struct preparation *p, const struct json *source, struct volume *v,
@@ -634,7 +676,29 @@ int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_re
     return rc;
 }
 
-/* --- renewing a token --- */
+/* --- a running pod --- */
+
+int volumes_renew_files(struct arena *a, const struct json *pod, const struct pod_ref *refs,
+                        const struct volume_places *places, struct err *err)
+{
+    struct preparation p = {.arena = a,
+                            .pod = pod,
+                            .refs = refs,
+                            .places = places,
+                            .folder = arena_printf(a, "%s/%s", places->scratch, object_uid(pod)),
+                            .group = identity_volume_group(pod, places->machine)};
+    int rc = p.folder ? 0 : no_memory(err);
+
+    json_each (volume, json_at(pod, "spec", "volumes")) {
+        const char *name = json_get_string(volume, "name", "");
+
+        json_each (source, volume)
+            if (rc == 0 && json_is(source, JSON_OBJECT) && volume_content_is(source->key) &&
+                is_mounted(pod, name))
+                rc = write_files(&p, source, source->key, name, own_path(&p, name), true, err);
+    }
+    return rc;
+}
 
 static int replace_token(struct arena *a, const struct json *pod,
                          const struct volume_places *places, const char *volume, const char *path,

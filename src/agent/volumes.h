@@ -1,8 +1,6 @@
 /*
  * volumes.h - turns a pod's spec.volumes and volumeMounts into sources on this machine and mounts
  * for the runtime. Sources are prepared here; the runtime mounts them (runtime/rootfs.h).
- *
- * The files of a volume are those of the objects at the time the pod was started.
  */
 #ifndef MUSTER_AGENT_VOLUMES_H
 #define MUSTER_AGENT_VOLUMES_H
@@ -43,6 +41,9 @@ int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_re
                     const struct volume_places *places, struct pod_start *start,
                     const struct start_note **notes, struct err *err) must_check;
 
+/* Brings the files of ConfigMaps, Secrets and fields up to date in a running pod. */
+int volumes_renew_files(struct arena *a, const struct json *pod, const struct pod_ref *refs,
+                        const struct volume_places *places, struct err *err) must_check;
 /* Writes places->token over the old one in a running pod. */
 int volumes_renew_token(struct arena *a, const struct json *pod, const struct volume_places *places,
                         struct err *err) must_check;

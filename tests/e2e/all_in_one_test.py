@@ -54,6 +54,32 @@ class KillOneReplica:
 
 
 class AllInOne(KillOneReplica, DaemonTest):
+    def test_files_of_objects_follow_them_in_a_running_pod(self):
+        """An operator writes the certificate that it mounts after it was started."""
+        maps, secrets, pods = (f"/api/v1/namespaces/default/{plural}" for plural in ("configmaps", "secrets", "pods"))
+        self.daemon.call("POST", maps, {"metadata": {"name": "follows"}, "data": {"a": "old", "b": "goes", ".c": "stays"}})
+        self.daemon.call("POST", secrets, {"metadata": {"name": "follows"}})
+        wanted = "new stays 1 key new"
+        self.daemon.call("POST", pods, {"metadata": {"name": "follows", "labels": {"n": "0"}}, "spec": {
+            "restartPolicy": "Never",
+            "containers": [{"name": "c", "image": "none", "command": [
+                "sh", "-c", "echo started; cd /tmp/muster-follows; until [ ! -e map/b ] && [ \"$(cat map/a map/.c 2>/dev/null | xargs) "
+                f"$(grep -o [0-9] own/labels) $(cat secret/k all/x/y 2>/dev/null | xargs)\" = '{wanted}' ]; do sleep 0.1; done"],
+                "volumeMounts": [{"name": name, "mountPath": f"/tmp/muster-follows/{name}"} for name in ("map", "secret", "own", "all")]}],
+            "volumes": [{"name": "map", "configMap": {"name": "follows"}},
+                        {"name": "secret", "secret": {"secretName": "follows"}},
+                        {"name": "own", "downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+                        {"name": "all", "projected": {"sources": [
+                            {"configMap": {"name": "follows", "items": [{"key": "a", "path": "x/y"}]}}]}}]}})
+        self.daemon.wait_for(pods, lambda found: found["follows"]["status"].get("phase") == "Running" or None)
+        merge = {"content_type": "application/merge-patch+json"}
+        self.daemon.call("PATCH", f"{maps}/follows", {"data": {"a": "new\n", ".c": "stays\n", "b": None}}, **merge)
+        self.daemon.call("PATCH", f"{secrets}/follows", {"stringData": {"k": "key\n"}}, **merge)
+        self.daemon.call("PATCH", f"{pods}/follows", {"metadata": {"labels": {"n": "1"}}}, **merge)
+        self.daemon.wait_for(pods, lambda found: found["follows"]["status"].get("phase") == "Succeeded" or None)
+        for path in (f"{maps}/follows", f"{secrets}/follows", f"{pods}/follows"):
+            self.daemon.call("DELETE", path)
+
     def test_killed_replica_is_replaced_alone(self):
         self.check_kill_one()
 
