@@ -458,6 +458,16 @@ class Writes(StockKubectl):
         self.kubectl("create", "cm", "other")
         self.delete("cm", "other", "ours-1")
 
+    def test_a_conversion_webhook_needs_two_versions(self):
+        """With one version nothing is converted: definitions that name a webhook all the same are installed."""
+        conversion = ("  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], "
+                      "clientConfig: {service: {name: a, namespace: default}}}}\n")
+        second = WIDGETS[WIDGETS.index("  - name: v1"):].replace("name: v1", "name: v2").replace("storage: true", "storage: false")
+        self.kubectl("apply", "-f", self.write("crd.yaml", WIDGETS + conversion))
+        wrong = self.kubectl("apply", "-f", "-", code=1, stdin=WIDGETS + second + conversion)
+        self.assertIn("conversion by webhooks is not supported: use None, or one version", wrong.stderr)
+        self.kubectl("delete", "-f", self.write("crd.yaml", WIDGETS))
+
     def test_diff_and_dry_run(self):
         path = self.write("d.json", config_map("differing", a="1"))
         self.kubectl("apply", "-f", path)

@@ -209,10 +209,11 @@ static void validate(const struct json *crd, const struct json *old, struct err 
     if (!strchr(group, '.'))
         problem_invalid(err, PATH_MEMBER(at, "group"), json_get(spec, "group"),
                         "should be a domain with at least one dot");
-    if (json_string_is(json_at(spec, "conversion", "strategy"), "Webhook"))
+    if (json_string_is(json_at(spec, "conversion", "strategy"), "Webhook") &&
+        json_len(json_get(spec, "versions")) > 1) /* else there is nothing to convert */
         problem_invalid(err, PATH_MEMBER(PATH_MEMBER(at, "conversion"), "strategy"),
                         json_at(spec, "conversion", "strategy"),
-                        "conversion by webhooks is not supported: use None");
+                        "conversion by webhooks is not supported: use None, or one version");
     check_versions(spec, at, err);
     if (!old)
         return;
