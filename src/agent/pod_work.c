@@ -3,7 +3,9 @@
  * with a later answer. The queue makes sure that a pod is processed once at a time, so its calls
  * never overtake each other.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -346,8 +348,21 @@ static bool add_service(void *arg, const struct json *service)
     return true;
 }
 
-static int prepare_hosts(struct pod_work *w, const char *hostname, const char **ret_path,
-                         struct err *err)
+/* The pod's name within the headless service that it names, as operators use it. */
+static int add_subdomain(const struct pod_work *w, const struct json *pod, const char *hostname)
+{
+    const char *subdomain = json_string(json_at(pod, "spec", "subdomain"), "");
+    char name[NAME_MAX + 1];
+
+    if (!*subdomain)
+        return 0;
+    if (snprintf(name, sizeof(name), "%s.%s", hostname, subdomain) >= (int)sizeof(name))
+        return -ENAMETOOLONG;
+    return hosts_add(w->agent->hosts, w->ns, name);
+}
+
+static int prepare_hosts(struct pod_work *w, const struct json *pod, const char *hostname,
+                         const char **ret_path, struct err *err)
 {
     struct agent *a = w->agent;
     struct in_namespace n = {.agent = a, .ns = w->ns, .alive = true};
@@ -363,7 +378,8 @@ static int prepare_hosts(struct pod_work *w, const char *hostname, const char **
     if (rc == 0 && (!was_open || !n.alive))
         cache_each(a->services, add_service, &n);
     if (rc == 0 &&
-        (hosts_add(a->hosts, w->ns, w->name) != 0 || hosts_add(a->hosts, w->ns, hostname) != 0))
+        (hosts_add(a->hosts, w->ns, w->name) != 0 || hosts_add(a->hosts, w->ns, hostname) != 0 ||
+         add_subdomain(w, pod, hostname) != 0))
         rc = err_set(err, ERR_INTERNAL, "cannot write %s", *ret_path);
     return rc;
 }
@@ -486,7 +502,7 @@ static int build_and_start(struct pod_work *w, const struct json *pod, const str
                        machine.users.obstacle);
     rc = pod_start_build(arena, pod, w->refs, &machine, &start, &notes, err);
     if (rc == 0 && mounts)
-        rc = prepare_hosts(w, start.hostname, &start.hosts_path, err);
+        rc = prepare_hosts(w, pod, start.hostname, &start.hosts_path, err);
     if (rc == 0 && late)
         rc = ephemeral_prepare(arena, cached_pod(w), late, known_run(w), &start, err);
     if (rc == 0)
