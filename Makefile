@@ -10,7 +10,7 @@
 #   make tsan       what has threads under ThreadSanitizer
 #   make promises   the ten of docs/reliability.md with their figures; make promise-6: one; LEVEL=full: at full length
 #   make test-cluster      against a real Kubernetes control plane, built from Go modules; LEVEL=ci: the part that CI runs
-#   make test-upstream     client-go, controller-runtime and Kubernetes' test/cmd scripts, from Go modules, against `muster up`
+#   make test-upstream     client-go, controller-runtime, Kubernetes' test/cmd scripts and operators, from Go modules, against `muster up`
 #   make install    below $(DESTDIR)$(prefix), with man pages, completion and systemd units
 #   make tarball deb wheel   packages into build/package: any Linux with glibc 2.34, Debian and Ubuntu, Python
 #   make test-install      the .deb on a bare Debian under systemd, as root
@@ -246,13 +246,14 @@ test-cluster:
 	@nice tests/cluster/build-kube $(MUSTER_KUBE) $(KUBE_$(LEVEL))
 	@CLUSTER=$(or $(LEVEL),1) tests/run.sh
 
-# Kubernetes' own Go libraries as clients of `muster up`. Needs Go; the first build of the modules takes minutes.
+# Kubernetes' own Go libraries, test/cmd scripts and operators as clients of `muster up`. Needs Go; the first build of the modules takes minutes.
 test-upstream: $(B)/muster $(B)/upstream/convert
 	@tools/setup.sh test cluster
 	@cd tests/upstream && GOFLAGS="-buildvcs=false $$GOFLAGS" nice go build -o $(abspath $(B))/upstream/ ./...
 	@B=$(B) tests/upstream/upstream_test.py
-	@nice tests/cluster/build-kube $(MUSTER_KUBE) kubectl
+	@nice tests/cluster/build-kube $(MUSTER_KUBE) kubectl training-operator mpi-operator jobset kueue
 	@MUSTER_KUBE=$(MUSTER_KUBE) nice tests/upstream/test_cmd.py
+	@MUSTER_KUBE=$(MUSTER_KUBE) nice tests/upstream/operators_test.py
 
 $(B)/upstream/convert: tests/upstream/convert.c $(call lib,api) $(call lib,base)
 	@mkdir -p $(@D)

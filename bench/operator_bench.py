@@ -7,7 +7,7 @@ comes it asks 20 times a second) and without its webhook, which would cost it. R
 
 On a machine without a network, with what `make bench-cluster` left in ~/.cache/muster/kube on another:
     MUSTER_KUBE=DIR MUSTER_BIN=muster MUSTER_KUBECTL=kubectl bench/operator_bench.py
-DIR holds etcd, kube-apiserver, training-operator and training-operator-crds; of Debian it needs python3 and openssl.
+DIR holds etcd, kube-apiserver, training-operator and training-operator-manifests; of Debian it needs python3 and openssl.
 """
 import argparse
 import base64
@@ -72,7 +72,7 @@ class TrainingOperator:
 
     @staticmethod
     def install(plane):
-        plane.kubectl("apply", "--server-side", "-k", str(KUBE / "training-operator-crds"))
+        plane.kubectl("apply", "--server-side", "-k", str(KUBE / "training-operator-manifests/base/crds"))
         plane.wait_established()
         plane.admin.create("/api/v1/namespaces", {"metadata": {"name": "kubeflow"}})
         plane.admin.create("/api/v1/namespaces/kubeflow/serviceaccounts", {"metadata": {"name": "training-operator"}})

@@ -27,7 +27,6 @@ WORKLOADS = "needs the controllers of Deployments, ReplicaSets, StatefulSets or 
 # Those that are not meant to pass, and why.
 MEANT = {
     "run_kubectl_apply_deployments_tests": WORKLOADS,
-    "run_kubectl_exec_resource_name_tests": WORKLOADS,
     "run_kubectl_create_kustomization_directory_tests": WORKLOADS,
     "run_kubectl_create_validate_tests": WORKLOADS,
     "run_convert_tests": "needs kubectl-convert, a program of its own",
@@ -36,7 +35,7 @@ MEANT = {
     "run_daemonset_history_tests": WORKLOADS,
     "run_swagger_tests": "looks for sentences of Kubernetes' own descriptions in /openapi/v2",
     "run_save_config_tests": WORKLOADS,
-    "run_kubectl_create_error_tests": WORKLOADS,
+    "run_kubectl_create_error_tests": "wants YAML without a content type to be unreadable; here it is read, and its kind refused",
     "run_kubectl_apply_tests": WORKLOADS,
     "run_kubectl_diff_same_names": WORKLOADS,
     "run_template_output_tests": WORKLOADS,
@@ -99,6 +98,8 @@ class Daemon(harness.Daemon):
         self.call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {  # and everybody may do everything
             "metadata": {"name": "always-allow"}, "roleRef": {"kind": "ClusterRole", "name": "cluster-admin"},
             "subjects": [{"kind": "Group", "name": name} for name in ("system:authenticated", "the-group")]})
+        for n in range(10):  # of which upstream has more than a page of ten, for the parts of a cluster
+            self.call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", {"metadata": {"name": f"system:test-cmd-{n}"}})
 
 
 def why(text):

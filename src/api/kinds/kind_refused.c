@@ -43,6 +43,8 @@ REFUSED(kind_replica_set, "apps", "v1", "ReplicaSet", "replicasets", "replicaset
 REFUSED(kind_stateful_set, "apps", "v1", "StatefulSet", "statefulsets", "statefulset",
         ALL("sts"));
 REFUSED(kind_daemon_set, "apps", "v1", "DaemonSet", "daemonsets", "daemonset", ALL("ds"));
+REFUSED(kind_pod_autoscaler, "autoscaling", "v2", "HorizontalPodAutoscaler",
+        "horizontalpodautoscalers", "horizontalpodautoscaler", ALL("hpa"));
 REFUSED(kind_ingress, "networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", SHORT("ing"));
 REFUSED(kind_machine_access, "muster.dev", "v1", "MachineAccess", "machineaccess", "machineaccess",
         .short_names = NULL);
