@@ -35,6 +35,7 @@ MEANT = {
     "run_daemonset_history_tests": WORKLOADS,
     "run_swagger_tests": "looks for sentences of Kubernetes' own descriptions in /openapi/v2",
     "run_save_config_tests": WORKLOADS,
+    "run_kubectl_get_tests": WORKLOADS,
     "run_kubectl_create_error_tests": "wants YAML without a content type to be unreadable; here it is read, and its kind refused",
     "run_kubectl_apply_tests": WORKLOADS,
     "run_kubectl_diff_same_names": WORKLOADS,
