@@ -132,7 +132,7 @@ class Operator(unittest.TestCase):
 
     def test_kueue(self):
         """Without its visibility server, which an aggregated API would lead to."""
-        self.install("kueue", "default", without=("APIService",))
+        self.install("kueue", "default", "--feature-gates=VisibilityOnDemand=false", without=("APIService",))
         group = "/apis/kueue.x-k8s.io/v1beta1"
         self.daemon.call("POST", f"{group}/resourceflavors", {"metadata": {"name": "any"}})
         self.daemon.call("POST", f"{group}/clusterqueues", {"metadata": {"name": "all"}, "spec": {
