@@ -190,8 +190,8 @@ extern const struct kind kind_namespace, kind_node, kind_pod, kind_service, kind
     kind_admission_binding, kind_validating_webhooks, kind_mutating_webhooks,
     kind_certificate_request, kind_storage_class, kind_runtime_class, kind_pod_template;
 extern const struct kind kind_replication_controller, kind_deployment, kind_replica_set,
-    kind_stateful_set, kind_daemon_set, kind_pod_autoscaler, kind_job, kind_cron_job,
-    kind_cron_job_beta, kind_ingress, kind_ingress_beta, kind_machine_access; /* refused */
+    kind_stateful_set, kind_daemon_set, kind_job, kind_cron_job, kind_cron_job_beta, kind_ingress,
+    kind_ingress_beta, kind_machine_access; /* refused */
 
 /* Never stored, and in no list of kinds: kind_messages.c. */
 extern const struct kind *const message_kinds[]; /* ends with NULL */

@@ -34,17 +34,13 @@ static const struct column columns[] = {COLUMN_NAME, COLUMN_AGE, {0}};
         word, NULL                                                                                 \
     }
 
-#define ALL(word) SHORT(word), .categories = (const char *const[]){"all", NULL}
-
 REFUSED(kind_replication_controller, "", "v1", "ReplicationController", "replicationcontrollers",
-        "replicationcontroller", ALL("rc"));
-REFUSED(kind_deployment, "apps", "v1", "Deployment", "deployments", "deployment", ALL("deploy"));
-REFUSED(kind_replica_set, "apps", "v1", "ReplicaSet", "replicasets", "replicaset", ALL("rs"));
+        "replicationcontroller", SHORT("rc"));
+REFUSED(kind_deployment, "apps", "v1", "Deployment", "deployments", "deployment", SHORT("deploy"));
+REFUSED(kind_replica_set, "apps", "v1", "ReplicaSet", "replicasets", "replicaset", SHORT("rs"));
 REFUSED(kind_stateful_set, "apps", "v1", "StatefulSet", "statefulsets", "statefulset",
-        ALL("sts"));
-REFUSED(kind_daemon_set, "apps", "v1", "DaemonSet", "daemonsets", "daemonset", ALL("ds"));
-REFUSED(kind_pod_autoscaler, "autoscaling", "v2", "HorizontalPodAutoscaler",
-        "horizontalpodautoscalers", "horizontalpodautoscaler", ALL("hpa"));
+        SHORT("sts"));
+REFUSED(kind_daemon_set, "apps", "v1", "DaemonSet", "daemonsets", "daemonset", SHORT("ds"));
 REFUSED(kind_ingress, "networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", SHORT("ing"));
 REFUSED(kind_machine_access, "muster.dev", "v1", "MachineAccess", "machineaccess", "machineaccess",
         .short_names = NULL);

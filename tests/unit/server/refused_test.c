@@ -10,7 +10,7 @@ static const char *const pruned[] = {
     "/api/v1/replicationcontrollers",    "/apis/apps/v1/deployments",
     "/apis/apps/v1/replicasets",         "/apis/apps/v1/statefulsets",
     "/apis/apps/v1/daemonsets",          "/apis/networking.k8s.io/v1/ingresses",
-    "/apis/extensions/v1beta1/ingresses", "/apis/autoscaling/v2/horizontalpodautoscalers"};
+    "/apis/extensions/v1beta1/ingresses"};
 
 static void they_can_be_listed(void **state)
 {
