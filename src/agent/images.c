@@ -15,7 +15,7 @@ struct image_job {
     struct image_job *next; /* waiting ones, the next first */
     char *name, *auth, *problem;
     unsigned users;
-    bool over;
+    bool over, given_up;
     int64_t began_ms, took_ms;
     struct image_pull pull;
     struct err err;
@@ -59,10 +59,37 @@ static void job_free(struct image_job *j)
     free(j);
 }
 
+static void drop(struct image_job *j)
+{
+    if (--j->users == 0)
+        job_free(j);
+}
+
+/* A pull that no pod waits for any more makes others wait. */
+static void give_up(struct image_job *j)
+{
+    struct image_job **at = &j->images->first;
+
+    if (j == *at && j->images->running) {
+        j->given_up = true;
+        image_pull_end(&j->pull);
+        return;
+    }
+    while (*at && *at != j)
+        at = &(*at)->next;
+    if (*at) {
+        *at = j->next;
+        drop(j);
+    }
+}
+
 void image_job_release(struct image_job *j)
 {
-    if (j && --j->users == 0)
-        job_free(j);
+    if (!j)
+        return;
+    if (j->users == 2 && !j->over)
+        give_up(j);
+    drop(j);
 }
 
 const char *image_job_name(const struct image_job *j)
@@ -83,6 +110,11 @@ const char *image_job_problem(const struct image_job *j)
 int64_t image_job_took_ms(const struct image_job *j)
 {
     return j->took_ms;
+}
+
+bool image_job_waits(const struct image_job *j)
+{
+    return !j->over && j != j->images->first;
 }
 
 struct image_progress image_job_progress(const struct image_job *j)
@@ -138,7 +170,7 @@ static void on_pulled(void *arg)
     j->took_ms = clock_now_ms(loop_clock(s->o.loop)) - j->began_ms;
     if (err_is_set(&j->err))
         j->problem = strdup(j->err.text ? j->err.text : "out of memory");
-    image_job_release(j);
+    drop(j);
     if (s->ended) {
         images_free(s);
         return;
@@ -166,7 +198,7 @@ static void begin(struct images *s)
 
 static bool is_same(const struct image_job *j, const char *name, const char *auth)
 {
-    return strcmp(j->name, name) == 0 &&
+    return !j->given_up && strcmp(j->name, name) == 0 &&
            (auth && j->auth ? strcmp(auth, j->auth) == 0 : auth == j->auth);
 }
 
@@ -209,7 +241,7 @@ void images_free(struct images *s)
     }
     for (struct image_job *j = s->first; j; j = next) {
         next = j->next;
-        image_job_release(j);
+        drop(j);
     }
     free(s->data);
     free(s);

@@ -28,9 +28,10 @@ const char *images_data(const struct images *s);
 struct image_job;
 /* The name must be complete; auth is JSON, or NULL. NULL: out of memory. */
 struct image_job *images_pull(struct images *s, const char *name, const char *auth);
-void image_job_release(struct image_job *j); /* NULL-safe */
+void image_job_release(struct image_job *j); /* NULL-safe; ends a pull that no pod wants */
 const char *image_job_name(const struct image_job *j);
 bool image_job_is_over(const struct image_job *j);
+bool image_job_waits(const struct image_job *j); /* for another image */
 /* Why it failed; NULL: it did not. */
 const char *image_job_problem(const struct image_job *j);
 int64_t image_job_took_ms(const struct image_job *j);

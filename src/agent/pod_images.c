@@ -133,6 +133,9 @@ static const char *progress_words(struct arena *a, const struct image_job *j)
 {
     struct image_progress p = image_job_progress(j);
 
+    if (image_job_waits(j))
+        return arena_printf(a, "waiting to pull image \"%s\": another image is being pulled",
+                            image_job_name(j));
     if (p.unpacks)
         return arena_printf(a, "unpacking image \"%s\"", image_job_name(j));
     if (p.layers == 0)

@@ -32,6 +32,7 @@ const struct words_pair words_chinese[] = {
     {"List jobs, and why they are not running", "列出任务，以及它们为什么没有运行"},
     {"List queues, and what waits in them and why", "列出队列，以及其中等待的任务和原因"},
     {"Print the output of a job's replicas", "打印任务各副本的输出"},
+    {"the same as N, as in kubectl", "与 N 相同，写法同 kubectl"},
     {"Wait until jobs have ended, or reached a phase", "等待任务结束，或到达某个阶段"},
     {"Draw the curves of jobs from their TensorBoard event files",
      "根据 TensorBoard 事件文件画出任务的曲线"},

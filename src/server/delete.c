@@ -104,13 +104,19 @@ static bool take_key(void *arg, const struct store_item *item)
 static int check_one(const struct sweep *s, const char *key, struct err *err)
 {
     struct server_request *r = s->request;
+    struct arena_mark begin = arena_mark(r->arena);
     const struct store_item *item = store_head(server_collection(r->server, r->route.kind), key);
     const struct json *object = item
                                     ? stored_parse(r->arena, r->route.kind, item->value, true, NULL)
                                     : NULL;
     int rc = object ? admission_check(r, "DELETE", object, NULL, false, err) : 0;
 
-    return object && rc == 0 ? group_owner_check_delete(r, object, err) : rc;
+    if (object && rc == 0)
+        rc = group_owner_check_delete(r, object, err);
+    if (arena_failed(r->arena) && !err_is_set(err))
+        rc = out_of_memory(err);
+    arena_rewind(r->arena, &begin); /* many large objects are more than a request may use */
+    return rc;
 }
 
 /* Before any of them is deleted: webhooks are asked about several at a time. */

@@ -453,9 +453,11 @@ static int admit_pod(struct server_request *r, const struct json *old, struct js
     rc = find_user(r, mark, dry_run, &c.user, err);
     if (rc == 0)
         rc = check_users(&c, json_get(pod, "spec"), PATH_MEMBER(NULL, "spec"), err);
-    if (rc == 0)
-        set_user(r->arena, pod, &c.user);
-    return rc;
+    if (rc < 0)
+        return rc;
+    set_user(r->arena, pod, &c.user);
+    /* Together with what the pod asks for that may be a contradiction. Its annotation is ours. */
+    return object_validate(&kind_pod, pod, pod, err);
 }
 
 static int admit_maker(struct server_request *r, const struct json *old, struct json *next,

@@ -198,13 +198,6 @@ static void call_timed_out(void *arg)
 
 /* --- sending --------------------------------------------------------------------------- */
 
-static void on_data(void *arg, const char *data, size_t len)
-{
-    struct webhook_call *c = arg;
-
-    buf_add(&c->answer, data, len);
-}
-
 static void on_end(void *arg, const struct http_result *result)
 {
     struct webhook_call *c = arg;
@@ -212,6 +205,8 @@ static void on_end(void *arg, const struct http_result *result)
     char text[64];
 
     c->exchange = NULL;
+    if (result->status == 200)
+        buf_add(&c->answer, result->body, result->body_len);
     c->of->answer_bytes += c->answer.len;
     (void)snprintf(text, sizeof(text), "the server responded with the status code %d",
                    result->status);
@@ -261,9 +256,8 @@ static int send_question(struct webhook_call *c, int fd, struct err *err)
 
     request.url = url_of(&a, c->hook);
     if (request.url && (c->hook->client || make_client(c->of->server, c->hook, err) == 0))
-        c->exchange = http_client_start(
-            c->hook->client, &request,
-            &(struct http_handler){.on_data = on_data, .on_end = on_end, .arg = c});
+        c->exchange = http_client_start(c->hook->client, &request,
+                                        &(struct http_handler){.on_end = on_end, .arg = c});
     arena_release(&a);
     free(c->question);
     c->question = NULL;

@@ -571,6 +571,12 @@ class Users(harness.WithDaemon):
         found = self.daemon.call("POST", self.pods, {**pod("asked", "true", schedulerName="nobody"),
                                                      "metadata": {"name": "asked", **asked}})
         self.check_restricted(found)
+        for extra in ({"privileged": True}, {"capabilities": {"add": ["SYS_ADMIN"]}}):  # which that user has not
+            status, answer = self.daemon.request("POST", self.pods, {
+                **pod("too-much", "true", container={"securityContext": extra}, schedulerName="nobody"),
+                "metadata": {"name": "too-much", **asked}})
+            self.assertEqual(status, 422, answer)
+            self.assertIn(b"allowPrivilegeEscalation", answer)
         status, _ = self.daemon.request("POST", f"{NAMESPACES}/a/configmaps", {"metadata": {"name": "asked", **asked}})
         self.assertEqual(status, 400)
 

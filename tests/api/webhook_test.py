@@ -236,6 +236,14 @@ class Validating(WithHooks):
                       objectSelector={"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["red"]}]})
         self.daemon.call("DELETE", f"{MAPS}/a")
 
+    def test_a_collection_of_large_objects_is_deleted(self):
+        """All of them together are more than the memory of one request."""
+        self.validate(allow, rules=[{"operations": ["DELETE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}])
+        for i in range(100):
+            self.daemon.call("POST", MAPS, config_map(f"large-{i}", {"a": "x" * 900_000}, labels={"large": "yes"}))
+        self.daemon.call("DELETE", f"{MAPS}?labelSelector=large")
+        self.assertEqual(self.daemon.list(f"{MAPS}?labelSelector=large"), [])
+
     def test_deletions_are_refused_one_by_one_and_together(self):
         for i in range(40):
             self.daemon.call("POST", MAPS, config_map(f"a{i}"))

@@ -546,7 +546,11 @@ class Images(WithImages):
         self.registry.gate.hold(self.layers["slow"][0])
         self.start(pod("hasty", self.image("slow")))
         self.assertTrue(self.registry.gate.reached.wait(harness.PATIENCE))
+        self.push("next", [self.base, layer({"next": b"1"})], {"Entrypoint": ["/bin/true"]})
+        self.start(pod("patient", self.image("next")))
+        self.assertIn("another image is being pulled", self.waiting("patient", "ContainerCreating"))
         self.remove("hasty")
+        self.ended("patient")  # although the first is still held up
         self.registry.gate.released.set()
 
     def test_killed_while_it_pulls(self):

@@ -386,6 +386,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'Pulling image "{}"': "正在拉取镜像 {1}",
   'pulling image "{}"': "正在拉取镜像 {1}",
   'pulling image "{}": {} of {} layers, {} of {} MB': "正在拉取镜像 {1}：{2}/{3} 层，{4}/{5} MB",
+  'waiting to pull image "{}": another image is being pulled':
+    "等待拉取镜像 {1}：正在拉取另一个镜像",
   'unpacking image "{}"': "正在解压镜像 {1}",
   'Successfully pulled image "{}" in {}s': "已拉取镜像 {1}，用时 {2} 秒",
   'Failed to pull image "{}": {}': "拉取镜像 {1} 失败：{2}",
