@@ -32,8 +32,7 @@ static void renew(struct pod_work *w)
 {
     const struct json *pod = cache_get(w->agent->pods, w->ns, w->name);
     struct identity_machine machine = {.uid = geteuid(), .gid = getegid()};
-    struct volume_places places = {.scratch = scratch_root(w->agent->scratch),
-                                   .machine = &machine};
+    struct volume_places places = {.scratch = scratch_root(w->agent->scratch), .machine = &machine};
     auto_err err = ERR_INIT;
 
     /* What is missing or wrong now leaves the files as they were. */

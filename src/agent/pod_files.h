@@ -1,4 +1,5 @@
-/* pod_files.h - keeps the files that a running pod has of ConfigMaps, Secrets and its own fields. */
+/* pod_files.h - keeps the files that a running pod has of ConfigMaps, Secrets and its own fields.
+ */
 #ifndef MUSTER_AGENT_POD_FILES_H
 #define MUSTER_AGENT_POD_FILES_H
 

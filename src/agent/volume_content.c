@@ -89,9 +89,8 @@ static const char *data_value(struct volume_content *c, const struct data_kind *
     return encoded ? base64_decode(c->arena, v->u.text, v->len, ret_len) : v->u.text;
 }
 
-static int write_key(struct volume_content *c, const struct data_kind *k,
-                     const struct json *object, const char *key, const char *path, mode_t mode,
-                     struct err *err)
+static int write_key(struct volume_content *c, const struct data_kind *k, const struct json *object,
+                     const char *key, const char *path, mode_t mode, struct err *err)
 {
     size_t len = 0;
     const char *data = data_value(c, k, object, key, &len);
@@ -126,8 +125,8 @@ static int write_items(struct volume_content *c, const struct data_kind *k,
     return 0;
 }
 
-static int write_map(struct volume_content *c, const struct data_kind *k,
-                     const struct json *object, const char *map, mode_t mode, struct err *err)
+static int write_map(struct volume_content *c, const struct data_kind *k, const struct json *object,
+                     const char *map, mode_t mode, struct err *err)
 {
     json_each (m, json_get(object, map)) {
         int rc = write_key(c, k, object, m->key, m->key, mode, err);
@@ -201,8 +200,8 @@ static const char *field_text(struct volume_content *c, const char *path)
                : NULL;
 }
 
-static int write_fields(struct volume_content *c, const struct json *source,
-                        mode_t default_mode, struct err *err)
+static int write_fields(struct volume_content *c, const struct json *source, mode_t default_mode,
+                        struct err *err)
 {
     mode_t mode, own;
     int rc = mode_of(source, "defaultMode", default_mode, &mode, err);
@@ -283,8 +282,7 @@ static int write_source(struct volume_content *c, const char *kind, const struct
     return err_set(err, ERR_INVALID, "projected source %s is not supported", kind);
 }
 
-static int write_projected(struct volume_content *c, const struct json *source,
-                           struct err *err)
+static int write_projected(struct volume_content *c, const struct json *source, struct err *err)
 {
     mode_t mode;
     int rc = mode_of(source, "defaultMode", DEFAULT_MODE, &mode, err);
@@ -296,8 +294,8 @@ static int write_projected(struct volume_content *c, const struct json *source,
     return rc;
 }
 
-int volume_content_write(struct volume_content *c, const char *kind,
-                         const struct json *source, struct err *err)
+int volume_content_write(struct volume_content *c, const char *kind, const struct json *source,
+                         struct err *err)
 {
     if (strcmp(kind, "serviceAccount") == 0)
         return write_account(c, err);

@@ -18,18 +18,18 @@ struct volume_content {
     struct arena *arena;
     const struct json *pod;
     const struct pod_ref *refs;
-    const char *token;  /* of the service account, or NULL */
-    const char *ca_pem; /* of the API server, or NULL */
-    int dir_fd;         /* where the files are written */
-    uint32_t group;     /* may read them; 0: none */
-    bool renews;        /* of a running pod, whose tokens stay as they are */
+    const char *token;         /* of the service account, or NULL */
+    const char *ca_pem;        /* of the API server, or NULL */
+    int dir_fd;                /* where the files are written */
+    uint32_t group;            /* may read them; 0: none */
+    bool renews;               /* of a running pod, whose tokens stay as they are */
     struct volume_name *names; /* ret: what was written */
 };
 
 /* kind: "configMap", "secret", "downwardAPI", "projected" (source is their value in the volume) or
  * "serviceAccount". */
-int volume_content_write(struct volume_content *c, const char *kind,
-                         const struct json *source, struct err *err) must_check;
+int volume_content_write(struct volume_content *c, const char *kind, const struct json *source,
+                         struct err *err) must_check;
 /* Adds the objects it will need, if any. */
 void volume_content_refs(struct arena *a, const char *kind, const struct json *source,
                          struct pod_ref **list);

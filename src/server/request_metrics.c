@@ -26,8 +26,8 @@ enum verb {
     VERB_OTHER,
     VERBS
 };
-static const char *const verbs[VERBS] = {"GET",   "LIST",   "WATCH",            "POST", "PUT",
-                                         "PATCH", "DELETE", "DELETECOLLECTION", "OTHER"};
+static const char *const verbs[VERBS] = {
+    "GET", "LIST", "WATCH", "POST", "PUT", "PATCH", "DELETE", "DELETECOLLECTION", "OTHER"};
 
 /* From a read out of memory to a write that waits for webhooks. */
 static const double bounds[] = {0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60};

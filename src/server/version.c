@@ -90,7 +90,7 @@ static bool count_phase(void *arg, const struct store_item *item)
 static void add_phases(struct server_request *r, struct buf *out)
 {
     static const struct kind *const phased[] = {&kind_pod, &kind_pytorch_training_job,
-                                               &kind_mpi_job}; /* their phases are of our choice */
+                                                &kind_mpi_job}; /* their phases are of our choice */
     static const char name[] = "muster_objects";
 
     buf_addf(out, "# HELP %s Pods and jobs by phase.\n# TYPE %s gauge\n", name, name);
