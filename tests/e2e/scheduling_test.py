@@ -31,20 +31,21 @@ class Scheduling(DaemonTest):
         return [pod for pod in self.daemon.pods(name).values() if pod["spec"].get("nodeName")]
 
     def test_first_come_first_served(self):
-        self.sleeper("first", self.cpu * 6 // 10)
+        self.sleeper("first", self.cpu * 5 // 10)
         self.daemon.wait_running("first", 1)
-        self.sleeper("second", self.cpu * 3 // 10, replicas=2)  # one replica would fit, the gang does not
+        self.sleeper("second", self.cpu * 4 // 10, replicas=2)  # one replica would fit, the gang does not
         message = self.wait_why("second", "CPU")
         self.assertNotIn("\n", message)
-        self.sleeper("third", self.cpu // 10)  # would fit, but came later
-        self.wait_why("third")
+        self.sleeper("third", self.cpu * 3 // 10)  # would fit, but the second could not start then when the first has ended
+        self.wait_why("third", "second")
         self.assertEqual(self.scheduled("second") + self.scheduled("third"), [])
         shown = self.daemon.cli("ps")
         self.assertIn(message, shown.stdout)
         self.remove("first")
         self.daemon.wait_running("second", 2)
+        self.remove("second")
         self.daemon.wait_running("third", 1)
-        self.remove("second", "third")
+        self.remove("third")
 
     def test_what_can_never_fit_blocks_no_other_job(self):
         self.sleeper("giant", self.cpu, replicas=3)

@@ -8,15 +8,11 @@ import shutil
 import signal
 import ssl
 import subprocess
-import sys
 import tempfile
 
 import harness
 from all_in_one_test import KillOneReplica
 from harness import DaemonTest
-
-sys.path.insert(0, str(harness.ROOT / "examples/ddp"))
-import eventfile  # noqa: E402
 
 
 class ThreeProcesses(KillOneReplica, DaemonTest):
@@ -83,9 +79,10 @@ class ThreeProcesses(KillOneReplica, DaemonTest):
         """The process that has the files says how far a job is: from event files and from the log."""
         logs = tempfile.mkdtemp(prefix="muster-logs-")
         self.addCleanup(shutil.rmtree, logs, True)
-        with contextlib.closing(eventfile.EventWriter(logs)) as writer:
-            writer.add_scalar("train/loss", 0.5, 5)
-        what = harness.job("far", ["sh", "-c", "echo step 5/20; exec sleep 1000"], replicas=2)
+        write = (f"import sys; sys.path.insert(0, '{harness.ROOT}/examples/ddp'); import eventfile; "
+                 f"writer = eventfile.EventWriter('{logs}'); writer.add_scalar('train/loss', 0.5, 5); writer.close()")
+        what = harness.job("far", ["sh", "-c", f'[ "$RANK" != 0 ] || /usr/bin/python3 -c "{write}"; echo step 5/20; exec sleep 1000'],
+                           replicas=2)
         what["metadata"]["annotations"] = {"muster.dev/log-dir": logs}
         self.daemon.create(what)
 
