@@ -17,9 +17,13 @@ from harness import DaemonTest, job  # noqa: E402
 class SupervisorKilled(DaemonTest):
     def supervisors(self, pod):
         """The process ids of all that supervises a pod: of this daemon's folder and of no other."""
-        found = self.daemon.pod_processes(uid=pod["metadata"]["uid"])
-        pids = [pid for pid, line in found.items() if "supervise" in line]
-        self.assertEqual(len(pids), 2, found)  # keeper, worker
+        pids = []
+
+        def both():  # keeper, worker; a child that is about to become a program has their name
+            found = self.daemon.pod_processes(uid=pod["metadata"]["uid"])
+            pids[:] = [pid for pid, line in found.items() if "supervise" in line]
+            return len(pids) == 2
+        harness.wait_until(both, "a keeper and a worker")
         return pids
 
     def assert_only_it_was_replaced(self, before, after, name):

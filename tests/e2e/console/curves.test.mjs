@@ -316,7 +316,7 @@ test("images, histograms and texts beside the curves", async () => {
     canvas.drawImage(one, 0, 0);
     return canvas.getImageData(5, 1, 1, 1).data[0] === 50;
   });
-  await page.locator(CHART("evil")).getByText("Nothing that can be shown").waitFor();
+  await page.locator(CHART("evil")).getByText("Nothing to show: only PNG and JPEG").waitFor();
   const ridges = page.locator(`${CHART("layer1/weights")} .ridges path`);
   await ridges.first().waitFor();
   assert.ok((await ridges.count()) >= 16 && (await ridges.count()) <= 32);
